@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* CPU level and count; see cpu.h. Both are read once. */
+#define _GNU_SOURCE
+#include "cpu.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int best_isa(void)
+{
+#ifdef __x86_64__
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        return CPU_V4;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") &&
+        __builtin_cpu_supports("f16c"))
+        return CPU_V3;
+#endif
+    return CPU_BASE;
+}
+
+static int chosen_isa(void)
+{
+    static const char *const names[] = {"base", "v3", "v4"};
+    int best = best_isa();
+    const char *wish = getenv("ANYNPU_CPU");
+    for (int level = CPU_BASE; wish && level < best; level++)
+        if (strcmp(wish, names[level]) == 0)
+            return level;
+    return best;
+}
+
+enum cpu_isa cpu_isa(void)
+{
+    static _Atomic int known = -1;
+    int isa = atomic_load_explicit(&known, memory_order_relaxed);
+    if (isa < 0) {
+        isa = chosen_isa();
+        atomic_store_explicit(&known, isa, memory_order_relaxed);
+    }
+    return (enum cpu_isa)isa;
+}
+
+/* cgroup v2 cpu.max: "quota period" or "max period". */
+static int quota(void)
+{
+    FILE *f = fopen("/sys/fs/cgroup/cpu.max", "re");
+    if (!f)
+        return 0;
+    long limit = 0, period = 0;
+    int got = fscanf(f, "%ld %ld", &limit, &period);
+    fclose(f);
+    return got == 2 && limit > 0 && period > 0 ? (int)((limit + period - 1) / period) : 0;
+}
+
+int cpu_count(void)
+{
+    static _Atomic int known;
+    int n = atomic_load_explicit(&known, memory_order_relaxed);
+    if (n > 0)
+        return n;
+    cpu_set_t set;
+    n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    int limit = quota();
+    if (limit > 0 && limit < n)
+        n = limit;
+    const char *omp = getenv("OMP_NUM_THREADS");
+    long wish = omp ? strtol(omp, NULL, 10) : 0;
+    if (wish > 0 && wish < 1024)
+        n = (int)wish;
+    atomic_store_explicit(&known, n, memory_order_relaxed);
+    return n;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Element types: sizes, names as CANN's error texts spell them, classes, and conversion of the two 16-bit floats.
+ * Pure functions, any thread. */
+#ifndef ANYNPU_BASE_DTYPE_H
+#define ANYNPU_BASE_DTYPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "acl/acl_base.h"
+
+/* Bytes of one element; 0 when the type is unknown or has no whole bytes. */
+size_t dtype_size(aclDataType dtype);
+
+/* "DT_FLOAT", "DT_BFLOAT16", …; "DT_UNDEFINED" when unknown. */
+const char *dtype_name(aclDataType dtype);
+
+bool dtype_is_float(aclDataType dtype);   /* f16 bf16 f32 f64 */
+bool dtype_is_int(aclDataType dtype);     /* signed and unsigned integers, not bool */
+bool dtype_is_complex(aclDataType dtype);
+
+static inline float bf16_to_float(uint16_t h)
+{
+    uint32_t bits = (uint32_t)h << 16;
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+/* Round to nearest even; NaN stays NaN. */
+static inline uint16_t bf16_from_float(float f)
+{
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    if ((bits & 0x7fffffffu) > 0x7f800000u)
+        return (uint16_t)(0x7fc0u | (bits >> 16 & 0x8000u));
+    return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
+static inline float f16_to_float(uint16_t h)
+{
+    uint32_t sign = (uint32_t)(h & 0x8000u) << 16, rest = (uint32_t)(h & 0x7fffu) << 13, bits;
+    if (rest >= 0x0f800000u) { /* inf or NaN */
+        bits = sign | (rest + (0x70000000u));
+        bits |= 0x7f800000u;
+    } else if (rest >= 0x00800000u) {
+        bits = sign | (rest + 0x38000000u);
+    } else { /* subnormal: the float of rest * 2^-24 in units of the half's last bit */
+        float f = (float)(h & 0x03ffu) * 0x1p-24f;
+        memcpy(&bits, &f, sizeof bits);
+        bits |= sign;
+    }
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+/* Round to nearest even; overflow gives infinity; NaN stays NaN. */
+static inline uint16_t f16_from_float(float f)
+{
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    uint32_t sign = bits >> 16 & 0x8000u, mag = bits & 0x7fffffffu;
+    if (mag > 0x7f800000u)
+        return (uint16_t)(sign | 0x7e00u);
+    if (mag >= 0x477ff000u) /* rounds to 65520 or more */
+        return (uint16_t)(sign | 0x7c00u);
+    if (mag < 0x38800000u) { /* subnormal half or zero: let float addition round at 2^-24 */
+        float a, magic = 0.5f;
+        memcpy(&a, &mag, sizeof a);
+        a += magic;
+        uint32_t r;
+        memcpy(&r, &a, sizeof r);
+        return (uint16_t)(sign | (r - 0x3f000000u));
+    }
+    uint32_t odd = mag >> 13 & 1u;
+    return (uint16_t)(sign | ((mag - 0x38000000u + 0xfffu + odd) >> 13));
+}
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What this CANN offers beyond the published interface: one table, looked up with dlsym("anynpu_extension") in
+ * libascendcl.so. A client must work without it (a real CANN has none). */
+#ifndef ANYNPU_EXTENSION_H
+#define ANYNPU_EXTENSION_H
+
+#include "acl/acl_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct anynpu_extension {
+    uint32_t version; /* of this table; fields are only added at the end */
+    /* Host address of device memory, NULL if [device, device+bytes) is not device memory of this process (or guard mode
+     * forbids it). Valid until it is freed; the caller makes sure that no task is writing it. */
+    void *(*host_view)(const void *device, size_t bytes);
+    /* Name and place (Python line) of the next task of this thread, for logs, profiler and error texts. Copied. */
+    void (*note)(const char *name, const char *where);
+    /* True when every task pushed to the stream so far has finished. Cheap. */
+    bool (*stream_idle)(aclrtStream stream);
+    /* The pending error of the stream, cleared: 0 if none. Does not wait. */
+    aclError (*stream_error)(aclrtStream stream);
+};
+
+typedef const struct anynpu_extension *(*anynpu_extension_fn)(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

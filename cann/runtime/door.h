@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The runtime's one internal door: what libnnopbase, libopapi and libhccl may ask of libascendcl.
+ * C names are short; link names begin with anynpu_ and stand in the version node ANYNPU_PRIVATE, so that nothing but
+ * CANN's own names is public. */
+#ifndef ANYNPU_RUNTIME_DOOR_H
+#define ANYNPU_RUNTIME_DOOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "acl/acl_base.h"
+
+#define DOOR(name) __asm__("anynpu_" #name) __attribute__((visibility("default")))
+
+/* Records the text that aclGetRecentErrMsg serves for this thread, logs it, and returns code.
+ *   return fail(ACL_ERROR_INVALID_PARAM, "count %zu > buffer %zu", count, size);
+ * The text is the reason alone; the official prefix (EE1001: …, EZ1001: …) is added by code family. */
+int fail(int code, const char *fmt, ...) DOOR(fail) __attribute__((format(printf, 2, 3)));
+
+/* Is a line of this level (ACL_DEBUG … ACL_ERROR) wanted? One load; ask before building a costly line. */
+bool log_wanted(int level) DOOR(log_wanted);
+void log_line(int level, const char *module, const char *fmt, ...) DOOR(log_line) __attribute__((format(printf, 3, 4)));
+
+/* What one task is, for logs, profiler and error texts. Strings must outlive the task (static or in its arg). */
+struct task_note {
+    const char *name;  /* "aclnnAdd" */
+    const char *where; /* Python line or NULL */
+};
+
+/* A unit of work in a stream. run() is called once, on a device thread or on the caller's when the stream is idle and
+ * the task is small; a status other than 0 (it has called fail()) becomes the stream's pending error. release() is called
+ * exactly once afterwards, also when the task was never run (stream aborted); it may be NULL. */
+struct task {
+    int (*run)(void *arg);
+    void (*release)(void *arg);
+    void *arg;
+    uint64_t work; /* estimate: nanoseconds on one core; decides whether to run at once */
+    struct task_note note;
+};
+
+/* Appends to the stream (NULL: the default stream of the current context). Takes over the arg in every case. Returns
+ * run()'s status when the task was run at once. */
+int stream_enqueue(aclrtStream stream, const struct task *task) DOOR(stream_enqueue);
+
+/* Splits [0, count) into pieces of at least grain and runs body on the process's one compute pool, the caller taking
+ * part; returns when all are done. Piece borders depend on count and grain alone, never on the number of threads.
+ * Nested calls, and calls while the pool is busy with another's work, run in the caller alone. body must not fail. */
+void parallel(int64_t count, int64_t grain, void (*body)(void *arg, int64_t begin, int64_t end), void *arg) DOOR(parallel);
+
+/* Threads of the compute pool, the caller included (OMP_NUM_THREADS, affinity, cgroup quota). */
+int parallel_threads(void) DOOR(parallel_threads);
+
+/* Makes the library report a bad state of the process (forked child of a used device…); 0 when all is well.
+ * Every public entry that touches the device asks. */
+int entry_check(void) DOOR(entry_check);
+
+#endif
