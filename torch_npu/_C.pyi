@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""torch_npu._C: what the bridge (csrc/bridge) offers to the Python files of this package, and nothing else.
+
+Importing it loads libtorch_npu.so, registers the backend (hooks, guard, allocator, generator, operators) and renames
+nothing: torch_npu/__init__.py does the Python side. It must not need a CANN: `_cann_open` opens one, before the first use.
+Names are the official package's where third parties call them. Errors are RuntimeError with the official suffix, unless
+said otherwise. Everything that may wait releases the GIL. Device arguments are indices (-1 is never passed).
+"""
+
+from typing import Any
+
+import torch
+
+# ---- the CANN ----
+def _cann_open(lib64: str) -> str:
+    """dlopens libascendcl.so, libnnopbase.so and libopapi.so from the folder `lib64` ("" = the loader's path) and returns
+    the path that libascendcl.so came from. OSError with dlerror's text if one cannot be opened; a second call is a no-op
+    that returns the first's path."""
+
+def _cann_version(module: str = "CANN") -> str:
+    """aclsysGetCANNVersion / aclsysGetVersionStr: "9.1.0"; "" when this CANN does not say."""
+
+# ---- initialisation and devices ----
+def _npu_init() -> None:
+    """aclInit (once) and what must follow. Called by torch.npu's lazy init, and by the bridge itself at first real use."""
+
+def _npu_isInitialized() -> bool: ...
+def _npu_isInBadFork() -> bool:
+    """True in a child that was forked from a process which had used the device."""
+
+def _npu_getDeviceCount() -> int:
+    """Visible devices, read now from ASCEND_RT_VISIBLE_DEVICES and the CANN; does not initialise. RuntimeError names a bad id."""
+
+def _npu_getDevice() -> int: ...
+def _npu_setDevice(device: int) -> None: ...
+def _npu_exchangeDevice(device: int) -> int: ...
+def _npu_maybeExchangeDevice(device: int) -> int:
+    """Like exchange, but does not create a context on a device that has none."""
+
+def _npu_getDeviceName(device: int) -> str:
+    """The SoC name, "Ascend910B3"; does not initialise."""
+
+def _npu_getDeviceProperties(device: int) -> dict[str, Any]:
+    """Fields: name total_memory cube_core_num vector_core_num L2_cache_size major minor multi_processor_count warp_size
+    max_threads_per_multi_processor regs_per_multiprocessor is_integrated is_multi_gpu_board gcnArchName uuid."""
+
+def _npu_canDeviceAccessPeer(device: int, peer: int) -> bool: ...
+def _npu_getDeviceUtilizationRate(device: int) -> int:
+    """Percent, 0..100."""
+
+def _npu_synchronize(device: int) -> None:
+    """Waits for all streams of the device; raises the first pending error. Ctrl-C interrupts it."""
+
+def _npu_get_soc_version() -> int: ...
+
+# ---- streams and events (the rest goes through torch.Stream / torch.Event and the guard) ----
+def _npu_getCurrentStream(device: int) -> tuple[int, int, int]:
+    """(stream_id, device_index, device_type)."""
+
+def _npu_getDefaultStream(device: int) -> tuple[int, int, int]: ...
+def _npu_setStream(stream_id: int, device_index: int, device_type: int) -> None:
+    """Makes it current on its device and that device current, as torch.cuda does."""
+
+def _npu_getCurrentRawStream(device: int) -> int:
+    """The aclrtStream as an integer."""
+
+def _npu_getRawStream(stream_id: int, device_index: int) -> int: ...
+def _npu_getStreamFromExternal(pointer: int, device_index: int) -> tuple[int, int, int]:
+    """Wraps a caller-owned aclrtStream."""
+
+def _npu_getStreamPriority(stream_id: int, device_index: int) -> int: ...
+def _npu_launch_callback(stream_id: int, device_index: int, fn: Any) -> None:
+    """Runs fn() on a host thread when the stream gets there."""
+
+# ---- memory (statistics also through torch._C._accelerator_*) ----
+def _npu_memoryStats(device: int) -> dict[str, Any]:
+    """Nested: {"allocation": {"all": {"current", "peak", "allocated", "freed"}, "small_pool", "large_pool"}, ...} with the keys
+    allocation segment active inactive_split allocated_bytes reserved_bytes active_bytes inactive_split_bytes requested_bytes;
+    num_alloc_retries num_ooms num_sync_all_streams num_device_alloc num_device_free oversize_allocations oversize_segments
+    max_split_size."""
+
+def _npu_hostMemoryStats() -> dict[str, Any]: ...
+def _npu_resetPeakMemoryStats(device: int) -> None: ...
+def _npu_resetAccumulatedMemoryStats(device: int) -> None: ...
+def _npu_resetPeakHostMemoryStats() -> None: ...
+def _npu_resetAccumulatedHostMemoryStats() -> None: ...
+def _npu_memorySnapshot() -> dict[str, Any]:
+    """{"segments": [...], "device_traces": [[...], ...], "allocator_settings": {...}} in torch.cuda.memory._snapshot's form."""
+
+def _npu_record_memory_history(enabled: str | None, context: str | None, stacks: str, max_entries: int) -> None: ...
+def _npu_getDeviceMemories(device: int) -> tuple[int, int]:
+    """(free, total) bytes of the device."""
+
+def _npu_emptyCache() -> None: ...
+def _npu_hostEmptyCache() -> None: ...
+def _npu_setMemoryFraction(fraction: float, device: int) -> None: ...
+def _npu_getMemoryFraction(device: int) -> float: ...
+def _npu_npuCachingAllocator_raw_alloc(size: int, stream: int) -> int:
+    """Device address, on the current device; `stream` is an aclrtStream as an integer."""
+
+def _npu_npuCachingAllocator_raw_delete(pointer: int) -> None: ...
+def _npu_npuCachingAllocator_set_allocator_settings(settings: str) -> None: ...
+def _npu_getAllocatorBackend() -> str: ...
+
+# ---- sharing storages between processes ----
+def _npu_share_storage(storage: torch.UntypedStorage) -> tuple[int, bytes, int, int]:
+    """(device, export key of the whole allocation, storage bytes, byte offset in the allocation). Waits for the stream."""
+
+def _npu_open_shared_storage(device: int, key: bytes, size: int, offset: int) -> torch.UntypedStorage:
+    """A storage on memory of another process (aclrtIpcMemImportByKey); closed when the storage dies."""
+
+# ---- random numbers ----
+def _npu_getDefaultGenerator(device: int) -> torch.Generator: ...
+
+# ---- options (aclSetCompileopt and the backend's own) ----
+def _npu_setOption(option: dict[str, str]) -> None: ...
+def _npu_getOption(name: str) -> str | None: ...
+def _npu_set_deterministic_level(level: int) -> None: ...
+def _npu_set_op_timeout_ms(timeout: int) -> None: ...
+
+# ---- operators that ran on the CPU ----
+def _npu_fallback_count() -> dict[str, int]:
+    """{"aten::name.overload": times} since the start or the last reset."""
+
+def _npu_fallback_reset() -> None: ...
