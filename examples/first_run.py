@@ -21,10 +21,11 @@ import numpy as np
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-import torch_npu
 from sklearn.datasets import load_digits
 from torch.utils.data import DataLoader, TensorDataset
 from tqdm import tqdm
+
+import torch_npu
 
 BATCH = 64
 SENTENCES = [
@@ -226,7 +227,8 @@ def embed(failures: list[str]) -> None:
 
 def model_folder(package: pathlib.Path) -> pathlib.Path:
     """The folder inside the package that holds the model's config.json."""
-    return next(p.parent for p in sorted(package.rglob("config.json"), key=lambda p: len(p.parts)) if (p.parent / "tokenizer_config.json").exists())
+    configs = sorted(package.rglob("config.json"), key=lambda p: len(p.parts))
+    return next(p.parent for p in configs if (p.parent / "tokenizer_config.json").exists())
 
 
 def main() -> None:

@@ -19,6 +19,8 @@ import re
 import sys
 from dataclasses import dataclass, field
 
+INTEGERS = "int64_t int32_t int16_t int8_t int uint64_t uint32_t bool aclDataType".split()
+
 # type → (C type of a const parameter, of a written one, union member, kind letter)
 TYPES = {
     "Tensor": ("const aclTensor *", "aclTensor *", "tensor", "T"),
@@ -31,7 +33,7 @@ TYPES = {
     "char*": ("const char *", "char *", "s", "s"),
     "double": ("double ", "double ", "d", "d"),
     "float": ("float ", "float ", "d", "d"),
-} | {t: (t + " ", t + " ", "i", "i") for t in ("int64_t", "int32_t", "int16_t", "int8_t", "int", "uint64_t", "uint32_t", "bool", "aclDataType")}
+} | {t: (t + " ", t + " ", "i", "i") for t in INTEGERS}
 
 
 @dataclass
@@ -112,7 +114,8 @@ def definitions(family: Family) -> str:
         first, second = row.prototypes
         out += [
             f"static const struct op_param {row.name}_param[] = {{{params}}};",
-            f'static const struct op_row {row.name}_row = {{"{row.name}", {row.prepare}, {row.name}_param, {len(row.params)}, {row.code}, {row.detail}}};',
+            f'static const struct op_row {row.name}_row = {{"{row.name}", {row.prepare}, {row.name}_param, {len(row.params)},'
+            f" {row.code}, {row.detail}}};",
             first, "{",
             f"    const union op_value value[] = {{{values}}};",
             f"    return op_prepare(&{row.name}_row, value, workspaceSize, executor);", "}",

@@ -18,8 +18,9 @@ import time
 from collections.abc import Callable
 
 import torch
-import torch_npu  # noqa: F401
 from networks import NETWORKS, trainer
+
+import torch_npu  # noqa: F401
 
 # case → ratio that it should reach
 TARGETS = {
@@ -107,7 +108,8 @@ def main() -> None:
         print(json.dumps(measure(cases, args.seconds)))
         return
     rows: list[dict] = []
-    for threads, chosen in ((1, [c for c in cases if c in ONE_THREAD]), (args.threads, [c for c in cases if c not in ONE_THREAD])):
+    single, rest = [c for c in cases if c in ONE_THREAD], [c for c in cases if c not in ONE_THREAD]
+    for threads, chosen in ((1, single), (args.threads, rest)):
         if chosen:
             command = [sys.executable, __file__, "--worker", "--cases", ",".join(chosen), "--seconds", str(args.seconds),
                        "--threads", str(threads)]
