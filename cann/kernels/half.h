@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Runs of 16-bit floats to float and back, for kernels that compute in float. The same bits on every ISA level: round
+ * to nearest even, NaN becomes the canonical quiet one with its sign. Included by kernel sources only. */
+#ifndef ANYNPU_KERNELS_HALF_H
+#define ANYNPU_KERNELS_HALF_H
+
+#include <stdint.h>
+
+#include "base/dtype.h"
+
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
+
+enum { HALF_BLOCK = 512 }; /* elements that callers convert at a time into buffers on their stack */
+
+static inline void f16_load(int64_t n, float *restrict out, const uint16_t *restrict in)
+{
+    int64_t i = 0;
+#ifdef __AVX512F__
+    for (; i + 16 <= n; i += 16)
+        _mm512_storeu_ps(out + i, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(in + i))));
+#endif
+#ifdef __F16C__
+    for (; i + 8 <= n; i += 8)
+        _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(in + i))));
+    for (; i < n; i++)
+        out[i] = _cvtsh_ss(in[i]);
+#else
+    for (; i < n; i++)
+        out[i] = f16_to_float(in[i]);
+#endif
+}
+
+static inline void f16_store(int64_t n, uint16_t *restrict out, const float *restrict in)
+{
+    int64_t i = 0;
+#ifdef __F16C__
+    for (; i + 8 <= n; i += 8) {
+        __m256 v = _mm256_loadu_ps(in + i);
+        __m256 nan = _mm256_cmp_ps(v, v, _CMP_UNORD_Q);
+        __m256 canonical =
+            _mm256_or_ps(_mm256_and_ps(v, _mm256_set1_ps(-0.0f)), _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000)));
+        v = _mm256_blendv_ps(v, canonical, nan);
+        _mm_storeu_si128((__m128i *)(out + i), _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+    }
+#endif
+    for (; i < n; i++)
+        out[i] = f16_from_float(in[i]);
+}
+
+static inline void bf16_load(int64_t n, float *restrict out, const uint16_t *restrict in)
+{
+    for (int64_t i = 0; i < n; i++)
+        out[i] = bf16_to_float(in[i]);
+}
+
+static inline void bf16_store(int64_t n, uint16_t *restrict out, const float *restrict in)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t bits, rounded, nan;
+        memcpy(&bits, in + i, sizeof bits);
+        rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+        nan = 0x7fc0u | (bits >> 16 & 0x8000u);
+        out[i] = (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
+    }
+}
+
+/* Either type, by name; dtype is ACL_FLOAT16 or ACL_BF16. */
+static inline void half_load(aclDataType dtype, int64_t n, float *restrict out, const uint16_t *restrict in)
+{
+    if (dtype == ACL_BF16)
+        bf16_load(n, out, in);
+    else
+        f16_load(n, out, in);
+}
+
+static inline void half_store(aclDataType dtype, int64_t n, uint16_t *restrict out, const float *restrict in)
+{
+    if (dtype == ACL_BF16)
+        bf16_store(n, out, in);
+    else
+        f16_store(n, out, in);
+}
+
+#endif
