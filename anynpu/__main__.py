@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command `anynpu` (also `python -m anynpu`)."""
+
+import argparse
+import sys
+
+from . import __version__, toolkit_path
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs one command; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="anynpu", description="AnyNPU: a software CANN")
+    parser.add_argument("--version", action="version", version=f"anynpu {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    commands.add_parser("path", help="print the toolkit's folder (a value for ASCEND_HOME_PATH)")
+
+    install = commands.add_parser("install-toolkit", help="put the toolkit where the guides expect it")
+    install.add_argument("--prefix", default="/usr/local/Ascend", metavar="DIR", help="install below DIR (default: %(default)s)")
+    install.add_argument("--copy", action="store_true", help="copy the files instead of linking to this package")
+    install.add_argument("--force", action="store_true", help="replace what is there, even if it is not ours")
+
+    chosen = parser.parse_args(arguments)
+    if chosen.command == "path":
+        print(toolkit_path())
+        return 0
+    from .install import install_toolkit
+
+    return install_toolkit(chosen.prefix, copy=chosen.copy, force=chosen.force)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""torch.npu: NPUs for PyTorch, in the form of torch.cuda.
+
+Nothing here opens the device until it is used: importing, counting, asking for names and seeding do not.
+"""
+
+from typing import Any
+
+from . import _tensor_types, _utils, amp, memory, npu_config, random, streams, utils
+
+# Names with an underscore are what PyTorch itself and tools written for CUDA look for.
+from ._devices import (
+    _exchange_device,
+    _maybe_exchange_device,
+    can_device_access_peer,
+    current_blas_handle,
+    current_device,
+    device,
+    device_count,
+    device_of,
+    get_device_capability,
+    get_device_name,
+    get_device_properties,
+    is_available,
+    set_device,
+    synchronize,
+    utilization,
+    why_not_available,
+    why_unavailable,
+)
+from ._lazy import DeferredNpuCallError, _is_in_bad_fork, _lazy_call, _lazy_init, init, is_initialized
+from .autocast_utils import (
+    get_amp_supported_dtype,
+    get_autocast_dtype,
+    is_autocast_enabled,
+    set_autocast_dtype,
+    set_autocast_enabled,
+)
+from .deterministic import (
+    disable_deterministic_with_backward,
+    enable_deterministic_with_backward,
+    set_deterministic_level,
+)
+from .memory import *
+from .memory import _dump_snapshot, _record_memory_history, _snapshot
+from .npu_config import (
+    CubeMathType,
+    config,
+    conv,
+    get_mm_bmm_format_nd,
+    is_jit_compile_false,
+    matmul,
+    set_aoe,
+    set_compile_mode,
+    set_mm_bmm_format_nd,
+    set_option,
+)
+from .random import *
+from .random import _get_rng_state_offset, _set_rng_state_offset
+from .streams import (
+    Event,
+    ExternalStream,
+    Stream,
+    StreamContext,
+    current_stream,
+    default_stream,
+    set_stream,
+    stream,
+)
+from .utils import (
+    clear_npu_overflow_flag,
+    get_npu_overflow_flag,
+    is_bf16_supported,
+    set_op_timeout_ms,
+)
+
+globals().update(_tensor_types.typed_names())
+
+__all__ = [name for name in globals() if not name.startswith("_") and name != "Any"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "_initialized":
+        return is_initialized()
+    if name == "default_generators":
+        return random.default_generators()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

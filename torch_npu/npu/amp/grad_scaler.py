@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Loss scaling for float16 training."""
+
+import torch
+
+__all__ = ["GradScaler"]
+
+
+class GradScaler(torch.amp.GradScaler):
+    """torch.amp.GradScaler("npu", …): scales the loss, skips a step with inf or NaN gradients and lowers the scale then.
+
+    Args:
+        init_scale: the first scale; a power of two keeps the scaling exact.
+        growth_factor: times this after `growth_interval` good steps.
+        backoff_factor: times this after a step with inf or NaN.
+        growth_interval: good steps until it grows.
+        dynamic: False keeps the scale as it is; steps with inf or NaN are skipped all the same.
+        enabled: False makes every method do nothing.
+    """
+
+    def __init__(
+        self,
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        dynamic: bool = True,
+        enabled: bool = True,
+    ) -> None:
+        self._dynamic = dynamic
+        super().__init__(
+            "npu",
+            init_scale=init_scale,
+            growth_factor=growth_factor,
+            backoff_factor=backoff_factor,
+            growth_interval=growth_interval,
+            enabled=enabled,
+        )
+
+    def update(self, new_scale: float | torch.Tensor | None = None) -> None:
+        """Ends an iteration: adapts the scale to what the gradients were, or sets it to `new_scale`."""
+        if not self._dynamic and new_scale is None and self._scale is not None:
+            new_scale = self._scale.clone()
+        super().update(new_scale)

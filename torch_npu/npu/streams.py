@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Streams and events: torch.Stream and torch.Event for the NPU, and which stream is current.
+
+A stream is a queue of one device; work on it runs in order, and work on two streams at any time unless events order it.
+Every thread has a current stream a device, at first the default one (stream id 0).
+"""
+
+import ctypes
+from typing import Any
+
+import torch
+
+import torch_npu._C as _C
+
+from ..utils._error_code import ErrCode, pta_error
+from ._devices import device as device_context
+from ._lazy import _lazy_init
+from ._utils import _get_device_index
+
+__all__ = ["Stream", "Event", "ExternalStream"]
+
+
+class Stream(torch.Stream):
+    """A stream of an NPU.
+
+    Args:
+        device: index, "npu:1" or torch.device; None or a negative index means the current device.
+        priority: 0, or negative for more important ones.
+        stream_id, device_index, device_type: together wrap a stream that exists.
+    """
+
+    def __new__(cls, device: Any = None, priority: int = 0, **kwargs: Any) -> "Stream":
+        _lazy_init()
+        if "stream_id" in kwargs:
+            return super().__new__(cls, **kwargs)
+        index = -1 if device is None else _get_device_index(device, optional=True)
+        if index < 0:
+            index = _C._npu_getDevice()
+        with device_context(index):
+            return super().__new__(cls, torch.device("npu", index), priority=priority)
+
+    @property
+    def npu_stream(self) -> int:
+        """The aclrtStream as an integer."""
+        return _C._npu_getRawStream(self.stream_id, self.device_index)
+
+    @property
+    def priority(self) -> int:
+        """The priority it was made with."""
+        return _C._npu_getStreamPriority(self.stream_id, self.device_index)
+
+    @property
+    def _as_parameter_(self) -> ctypes.c_void_p:
+        return ctypes.c_void_p(self.npu_stream)
+
+    def wait_event(self, event: torch.Event) -> None:
+        """What is put on this stream from now on waits for the event. Returns at once."""
+        event.wait(self)
+
+    def wait_stream(self, stream: torch.Stream) -> None:
+        """What is put on this stream from now on waits for what is on the other one now. Returns at once."""
+        self.wait_event(stream.record_event())
+
+    def record_event(self, event: torch.Event | None = None) -> torch.Event:
+        """Records an event (a new one if None) at the stream's present end and returns it."""
+        if event is None:
+            event = Event()
+        event.record(self)
+        return event
+
+    def query(self) -> bool:
+        """Whether all work put on the stream is done."""
+        return super().query()
+
+    def synchronize(self) -> None:
+        """Waits until all work put on the stream is done; raises the first error of it."""
+        super().synchronize()
+
+    def __enter__(self) -> "Stream":
+        contexts = self.__dict__.setdefault("_contexts", [])
+        contexts.append(StreamContext(self))
+        contexts[-1].__enter__()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.__dict__["_contexts"].pop().__exit__(*exception)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, torch.Stream)
+            and (self.stream_id, self.device) == (other.stream_id, other.device)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.stream_id, self.device))
+
+    def __repr__(self) -> str:
+        return f"<torch_npu.npu.Stream device={self.device} npu_stream={self.npu_stream:#x}>"
+
+
+class ExternalStream(Stream):
+    """A stream that another library made. It must outlive this object and is never destroyed here.
+
+    Args:
+        stream_ptr: the aclrtStream as an integer.
+        device: the device it was made on; None means the current one.
+    """
+
+    def __new__(cls, stream_ptr: int, device: Any = None, **kwargs: Any) -> "ExternalStream":
+        _lazy_init()
+        if kwargs:
+            raise RuntimeError(f"an external stream takes no {', '.join(kwargs)}" + pta_error(ErrCode.PARAM))
+        index = _get_device_index(device, optional=True)
+        stream_id, device_index, device_type = _C._npu_getStreamFromExternal(stream_ptr, index)
+        return super().__new__(cls, stream_id=stream_id, device_index=device_index, device_type=device_type)
+
+
+class Event(torch.Event):
+    """A mark in a stream, to wait for and to measure with. It gets its device when first recorded.
+
+    Args:
+        enable_timing: whether elapsed_time works.
+        blocking: accepted; a wait spins briefly and then sleeps in either case.
+        interprocess: events of other processes are not supported.
+    """
+
+    def __new__(cls, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> "Event":
+        if interprocess:
+            raise NotImplementedError("an NPU event cannot be shared between processes" + pta_error(ErrCode.NOT_SUPPORT))
+        _lazy_init()
+        return super().__new__(cls, "npu", enable_timing=enable_timing, blocking=blocking, interprocess=False)
+
+    def record(self, stream: torch.Stream | None = None) -> None:
+        """Records it at the present end of `stream` (default: the current one)."""
+        super().record(current_stream() if stream is None else stream)
+
+    def wait(self, stream: torch.Stream | None = None) -> None:
+        """Lets what is put on `stream` (default: the current one) from now on wait for the event."""
+        super().wait(current_stream() if stream is None else stream)
+
+    def query(self) -> bool:
+        """Whether the work before the record is done; True for an event never recorded."""
+        return super().query()
+
+    def elapsed_time(self, end_event: torch.Event) -> float:
+        """Milliseconds from this event to `end_event`; both must have timing and be done."""
+        return super().elapsed_time(end_event)
+
+    def synchronize(self) -> None:
+        """Waits until the work before the record is done."""
+        super().synchronize()
+
+    @property
+    def npu_event(self) -> int:
+        """The aclrtEvent as an integer; 0 before the first record."""
+        return self.event_id
+
+    @property
+    def _as_parameter_(self) -> ctypes.c_void_p:
+        return ctypes.c_void_p(self.npu_event)
+
+    def __repr__(self) -> str:
+        return f"<torch_npu.npu.Event {self.npu_event:#x}>" if self.npu_event else "<torch_npu.npu.Event uninitialized>"
+
+
+def _wrap(data: tuple[int, int, int]) -> Stream:
+    stream_id, device_index, device_type = data
+    return Stream(stream_id=stream_id, device_index=device_index, device_type=device_type)
+
+
+def current_stream(device: Any = None) -> Stream:
+    """The stream that work of this thread goes to on `device` (default: the current device)."""
+    _lazy_init()
+    return _wrap(_C._npu_getCurrentStream(_get_device_index(device, optional=True)))
+
+
+def default_stream(device: Any = None) -> Stream:
+    """The default stream of `device` (default: the current device)."""
+    _lazy_init()
+    return _wrap(_C._npu_getDefaultStream(_get_device_index(device, optional=True)))
+
+
+def set_stream(stream: torch.Stream | None) -> None:
+    """Makes `stream` the current one of this thread, and its device the current device; None changes nothing."""
+    if stream is None:
+        return
+    if stream.device_type != _DEVICE_TYPE:
+        raise ValueError(f"Expected a npu stream, but got one of {stream.device}" + pta_error(ErrCode.VALUE))
+    _C._npu_setStream(stream.stream_id, stream.device_index, stream.device_type)
+
+
+_DEVICE_TYPE = 20  # c10::DeviceType::PrivateUse1
+
+
+class StreamContext:
+    """Context manager: `stream` is current inside; None changes nothing. See torch.npu.stream."""
+
+    def __init__(self, stream: torch.Stream | None) -> None:
+        self.stream = stream
+        self._outer: tuple[int, Stream] | None = None
+        self._replaced: Stream | None = None
+
+    def __enter__(self) -> None:
+        if self.stream is None:
+            return
+        self._outer = (_C._npu_getDevice(), current_stream())
+        self._replaced = current_stream(self.stream.device)
+        set_stream(self.stream)
+
+    def __exit__(self, *exception: object) -> None:
+        if self._outer is None:
+            return
+        set_stream(self._replaced)
+        set_stream(self._outer[1])
+        self._outer = None
+
+
+def stream(stream: torch.Stream | None) -> StreamContext:
+    """Context manager: work inside goes to `stream`, and its device is the current one; None changes nothing."""
+    return StreamContext(stream)
