@@ -117,8 +117,8 @@ def definitions(family: Family) -> str:
             f'static const struct op_row {row.name}_row = {{"{row.name}", {row.prepare}, {row.name}_param, {len(row.params)},'
             f" {row.code}, {row.detail}}};",
             first, "{",
-            f"    const union op_value value[] = {{{values}}};",
-            f"    return op_prepare(&{row.name}_row, value, workspaceSize, executor);", "}",
+            f"    const union op_value args_[] = {{{values}}};",
+            f"    return op_prepare(&{row.name}_row, args_, workspaceSize, executor);", "}",
             second, "{",
             f"    return op_launch(&{row.name}_row, workspace, workspaceSize, executor, stream);", "}", "",
         ]

@@ -16,8 +16,8 @@ size_t dtype_size(aclDataType dtype);
 /* "DT_FLOAT", "DT_BFLOAT16", …; "DT_UNDEFINED" when unknown. */
 const char *dtype_name(aclDataType dtype);
 
-bool dtype_is_float(aclDataType dtype);   /* f16 bf16 f32 f64 */
-bool dtype_is_int(aclDataType dtype);     /* signed and unsigned integers, not bool */
+bool dtype_is_float(aclDataType dtype); /* f16 bf16 f32 f64 */
+bool dtype_is_int(aclDataType dtype);   /* signed and unsigned integers, not bool */
 bool dtype_is_complex(aclDataType dtype);
 
 static inline float bf16_to_float(uint16_t h)
@@ -38,25 +38,21 @@ static inline uint16_t bf16_from_float(float f)
     return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 
+/* As the F16C instruction: a signalling NaN becomes quiet, its payload stays. */
 static inline float f16_to_float(uint16_t h)
 {
     uint32_t sign = (uint32_t)(h & 0x8000u) << 16, rest = (uint32_t)(h & 0x7fffu) << 13, bits;
-    if (rest >= 0x0f800000u) { /* inf or NaN */
-        bits = sign | (rest + (0x70000000u));
-        bits |= 0x7f800000u;
-    } else if (rest >= 0x00800000u) {
-        bits = sign | (rest + 0x38000000u);
-    } else { /* subnormal: the float of rest * 2^-24 in units of the half's last bit */
-        float f = (float)(h & 0x03ffu) * 0x1p-24f;
-        memcpy(&bits, &f, sizeof bits);
-        bits |= sign;
-    }
+    float small = (float)(h & 0x03ffu) * 0x1p-24f; /* subnormals, in units of the half's last bit */
+    memcpy(&bits, &small, sizeof bits);
+    bits = rest < 0x00800000u ? bits : rest + 0x38000000u;
+    bits = rest < 0x0f800000u ? bits : rest | 0x7f800000u | (rest > 0x0f800000u ? 0x00400000u : 0);
+    bits |= sign;
     float f;
     memcpy(&f, &bits, sizeof f);
     return f;
 }
 
-/* Round to nearest even; overflow gives infinity; NaN stays NaN. */
+/* Round to nearest even; overflow gives infinity; any NaN becomes the canonical quiet one with its sign. */
 static inline uint16_t f16_from_float(float f)
 {
     uint32_t bits;

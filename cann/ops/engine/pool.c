@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See pool.h. Lock: one mutex a pool, held for a few instructions, a leaf; taken over fork so that a child finds it
+ * free. */
+#include "pool.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "ops/plan.h"
+
+enum { BATCH = 32, LOCAL_MAX = 2 * BATCH, SLAB_BYTES = 32768 };
+
+struct local_list {
+    struct object *head;
+    uint32_t count;
+};
+
+struct local {
+    struct local_list list[POOLS];
+};
+
+static struct pool {
+    size_t bytes;
+    pthread_mutex_t lock;
+    struct object *shared;
+} pools[POOLS] = {
+    [POOL_TENSOR] = {(sizeof(struct aclTensor) + 63) / 64 * 64, PTHREAD_MUTEX_INITIALIZER, NULL},
+    [POOL_SCALAR] = {64, PTHREAD_MUTEX_INITIALIZER, NULL},
+    [POOL_ARRAY] = {POOL_ARRAY_BYTES, PTHREAD_MUTEX_INITIALIZER, NULL},
+    [POOL_PLAN] = {POOL_PLAN_BYTES, PTHREAD_MUTEX_INITIALIZER, NULL},
+};
+_Static_assert(sizeof(struct aclScalar) <= 64, "a scalar fits its pool");
+
+/* Eight bytes of static TLS: the cheapest access, also in a library that was dlopened. */
+static _Thread_local struct local *mine __attribute__((tls_model("initial-exec")));
+static pthread_key_t leaving;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void lock_all(void)
+{
+    for (int i = 0; i < POOLS; i++)
+        pthread_mutex_lock(&pools[i].lock);
+}
+
+static void unlock_all(void)
+{
+    for (int i = POOLS; i-- > 0;)
+        pthread_mutex_unlock(&pools[i].lock);
+}
+
+/* Gives the first `count` of a local list to everybody. */
+static void share(struct pool *pool, struct local_list *list, uint32_t count)
+{
+    struct object *first = list->head, *last = first;
+    for (uint32_t i = 1; i < count; i++)
+        last = last->next;
+    list->head = last->next;
+    list->count -= count;
+    pthread_mutex_lock(&pool->lock);
+    last->next = pool->shared;
+    pool->shared = first;
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static void leave(void *arg)
+{
+    struct local *l = arg;
+    mine = NULL;
+    for (int i = 0; i < POOLS; i++)
+        if (l->list[i].count)
+            share(&pools[i], &l->list[i], l->list[i].count);
+    free(l);
+}
+
+static void start(void)
+{
+    pthread_key_create(&leaving, leave);
+    pthread_atfork(lock_all, unlock_all, unlock_all);
+}
+
+static struct local *enter(void)
+{
+    pthread_once(&once, start);
+    struct local *l = calloc(1, sizeof *l);
+    if (l && pthread_setspecific(leaving, l)) {
+        free(l);
+        l = NULL;
+    }
+    mine = l;
+    return l;
+}
+
+static bool take_shared(struct pool *pool, struct local_list *list)
+{
+    pthread_mutex_lock(&pool->lock);
+    while (pool->shared && list->count < BATCH) {
+        struct object *o = pool->shared;
+        pool->shared = o->next;
+        o->next = list->head;
+        list->head = o;
+        list->count++;
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return list->count > 0;
+}
+
+static bool refill(struct pool *pool, struct local_list *list)
+{
+    if (take_shared(pool, list))
+        return true;
+    char *slab = aligned_alloc(64, SLAB_BYTES);
+    if (!slab)
+        return false;
+    for (size_t at = 0; at + pool->bytes <= SLAB_BYTES; at += pool->bytes) {
+        struct object *o = (struct object *)(slab + at);
+        *o = (struct object){MAGIC_FREE, 0, list->head};
+        list->head = o;
+        list->count++;
+    }
+    return true;
+}
+
+void *pool_get(enum pool_id id, enum object_magic magic)
+{
+    struct local *l = mine;
+    if (!l && !(l = enter()))
+        return NULL;
+    struct local_list *list = &l->list[id];
+    if (!list->head && !refill(&pools[id], list))
+        return NULL;
+    struct object *o = list->head;
+    list->head = o->next;
+    list->count--;
+    o->magic = magic;
+    o->generation++;
+    return o;
+}
+
+void pool_put(enum pool_id id, void *object)
+{
+    struct object *o = object;
+    o->magic = MAGIC_FREE;
+    struct local *l = mine;
+    if (!l && !(l = enter())) { /* no memory for a local list: straight to the shared one */
+        struct local_list one = {o, 1};
+        o->next = NULL;
+        share(&pools[id], &one, 1);
+        return;
+    }
+    struct local_list *list = &l->list[id];
+    o->next = list->head;
+    list->head = o;
+    if (++list->count > LOCAL_MAX)
+        share(&pools[id], list, BATCH);
+}

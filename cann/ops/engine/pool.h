@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory of the engine's objects: thread-local freelists over slabs that are never given back, so that a creation on
+ * the hot path is a few loads and a handle can be looked at after it was destroyed (its magic then says so).
+ *
+ * An object may be freed by another thread than the one that made it: lists that grow too long hand half of it to a
+ * shared list under the pool's lock, and empty ones take a batch from there. */
+#ifndef ANYNPU_OPS_ENGINE_POOL_H
+#define ANYNPU_OPS_ENGINE_POOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What every pooled object begins with. */
+struct object {
+    uint32_t magic;      /* enum object_magic; 0 while free */
+    uint32_t generation; /* counts the lives of this piece of memory */
+    struct object *next; /* in a freelist */
+};
+
+enum object_magic {
+    MAGIC_FREE = 0,
+    MAGIC_TENSOR = 0x74e05e01,
+    MAGIC_SCALAR,
+    MAGIC_INTS,
+    MAGIC_FLOATS,
+    MAGIC_BOOLS,
+    MAGIC_TENSORS,
+    MAGIC_SCALARS,
+    MAGIC_PLAN,         /* prepared, may be launched */
+    MAGIC_PLAN_RUNNING, /* belongs to a stream */
+};
+
+enum pool_id { POOL_TENSOR, POOL_SCALAR, POOL_ARRAY, POOL_PLAN, POOLS };
+
+enum { POOL_ARRAY_BYTES = 192, POOL_PLAN_BYTES = 4096 };
+
+/* An object of the pool with this magic, its other bytes undefined; NULL when memory is short. */
+void *pool_get(enum pool_id id, enum object_magic magic);
+
+/* Gives it back; the caller has checked the magic. */
+void pool_put(enum pool_id id, void *object);
+
+static inline bool object_is(const void *object, enum object_magic magic)
+{
+    return ((const struct object *)object)->magic == (uint32_t)magic;
+}
+
+#endif
