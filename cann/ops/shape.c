@@ -347,19 +347,31 @@ int prepare_roll(struct plan *plan, const struct op_row *row, const union op_val
         int64_t n = in->rank ? in->dim[d] : 1;
         shift[d] = n ? (shift[d] + shifts->value[k] % n) % n : 0;
     }
-    struct remap_job *job = remap_new(plan, target, in);
+    int turned[VIEW_RANK_MAX], turns = 0;
     for (int d = 0; d < shape->rank; d++) {
-        int64_t n = shape->dim[d], step = flat ? 1 : in->stride[d];
-        struct remap_dim *dim = remap_dim(job, n, flat ? 1 : target->stride[d], step);
-        int64_t by = n ? (shift[d] % n + n) % n : 0;
-        if (!by)
-            continue;
-        int64_t *at = plan_alloc(plan, (size_t)n * sizeof *at);
-        dim->in_at = at;
-        for (int64_t i = 0; i < n; i++)
-            at[i] = (i < by ? i - by + n : i - by) * step;
+        int64_t n = shape->dim[d];
+        shift[d] = n ? (shift[d] % n + n) % n : 0;
+        if (shift[d])
+            turned[turns++] = d;
     }
-    remap_finish(plan, job, false);
+    if (turns > 10)
+        return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "roll of %d dimensions at once is not supported.", turns);
+    /* A shift cuts its dimension in two: k shifts make 2^k plain copies. */
+    for (int part = 0; part < 1 << turns; part++) {
+        struct remap_job *job = remap_new(plan, target, in);
+        int t = 0;
+        for (int d = 0; d < shape->rank; d++) {
+            int64_t n = shape->dim[d], in_step = flat ? 1 : in->stride[d], out_step = flat ? 1 : target->stride[d];
+            if (t < turns && turned[t] == d) {
+                bool end = part >> t++ & 1; /* the last shift[d] elements, which come first */
+                job->in_base += end ? (n - shift[d]) * in_step : 0;
+                job->out_base += end ? 0 : shift[d] * out_step;
+                n = end ? shift[d] : n - shift[d];
+            }
+            remap_dim(job, n, out_step, in_step);
+        }
+        remap_finish(plan, job, false);
+    }
     if (flat)
         plan_finish(plan, target, out);
     return ACLNN_SUCCESS;
