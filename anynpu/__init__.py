@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """AnyNPU's toolkit: a software CANN. This package carries the libraries and finds them; it needs no PyTorch.
 
-    python -m anynpu install-toolkit   # puts it at /usr/local/Ascend/ascend-toolkit, as the guides have it
-    python -m anynpu doctor            # which layer is wrong, and what to type
+python -m anynpu install-toolkit   # puts it at /usr/local/Ascend/ascend-toolkit, as the guides have it
+python -m anynpu doctor            # which layer is wrong, and what to type
 """
 
 import os

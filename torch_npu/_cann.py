@@ -72,6 +72,8 @@ def find() -> str:
             "or pip install anynpu for the software NPU"
         )
     raise ImportError(
-        f"{LIBRARY}: cannot open shared object file. Searched:\n  " + "\n  ".join(searched) + f"\n{advice}."
+        f"{LIBRARY}: cannot open shared object file. Searched:\n  "
+        + "\n  ".join(searched)
+        + f"\n{advice}."
         + pta_error(ErrCode.NOT_FOUND)
     )

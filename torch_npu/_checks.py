@@ -40,7 +40,8 @@ def torch_fits() -> None:
         f"{version.cann_version}). "
         f"Right pair: pip install torch=={version.torch_version}"
         + (f"; or keep torch {running} and install {pairs}" if pairs else "")
-        + "." + pta_error(ErrCode.NOT_SUPPORT)
+        + "."
+        + pta_error(ErrCode.NOT_SUPPORT)
     )
 
 

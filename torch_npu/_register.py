@@ -34,4 +34,4 @@ def _alias_submodules(module: ModuleType) -> None:
     prefix = module.__name__ + "."
     for name, part in list(sys.modules.items()):
         if name.startswith(prefix):
-            sys.modules.setdefault("torch.npu." + name[len(prefix):], part)
+            sys.modules.setdefault("torch.npu." + name[len(prefix) :], part)

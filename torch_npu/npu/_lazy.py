@@ -12,9 +12,7 @@ from collections.abc import Callable
 
 import torch_npu._C as _C
 
-FORKED = (
-    "Cannot re-initialize NPU in forked subprocess. To use NPU with multiprocessing, you must use the 'spawn' start method"
-)
+FORKED = "Cannot re-initialize NPU in forked subprocess. To use NPU with multiprocessing, you must use the 'spawn' start method"
 
 
 class DeferredNpuCallError(Exception):

@@ -86,10 +86,7 @@ class Stream(torch.Stream):
         self.__dict__["_contexts"].pop().__exit__(*exception)
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, torch.Stream)
-            and (self.stream_id, self.device) == (other.stream_id, other.device)
-        )
+        return isinstance(other, torch.Stream) and (self.stream_id, self.device) == (other.stream_id, other.device)
 
     def __hash__(self) -> int:
         return hash((self.stream_id, self.device))

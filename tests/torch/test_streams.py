@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Streams and events."""
+
+import gc
+import threading
+import weakref
+
+import pytest
+import torch
+
+
+def test_default_and_current():
+    default = torch.npu.default_stream()
+    assert torch.npu.current_stream() == default and hash(torch.npu.current_stream()) == hash(default)
+    assert isinstance(default, torch.npu.Stream) and isinstance(default, torch.Stream) and default.device == torch.device("npu:0")
+    assert default != torch.npu.Stream() and default != 3
+    assert "torch_npu.npu.Stream device=npu:0 npu_stream=0x" in repr(default)
+
+
+def test_context_restores_even_after_an_error():
+    before, side = torch.npu.current_stream(), torch.npu.Stream()
+    with torch.npu.stream(side):
+        assert torch.npu.current_stream() == side
+        with torch.npu.stream(None):
+            assert torch.npu.current_stream() == side
+        with side:
+            assert torch.npu.current_stream() == side
+    with pytest.raises(ZeroDivisionError), torch.npu.stream(side):
+        raise ZeroDivisionError
+    assert torch.npu.current_stream() == before
+
+
+def test_context_of_another_device(two_devices):
+    side = torch.npu.Stream(device=1)
+    first, second = torch.npu.current_stream(0), torch.npu.current_stream(1)
+    assert side.device == torch.device("npu:1") and torch.npu.current_device() == 0
+    with torch.npu.stream(side):
+        assert torch.npu.current_device() == 1 and torch.npu.current_stream() == side and torch.npu.current_stream(0) == first
+        assert torch.ones(1, device="npu").device.index == 1
+    assert torch.npu.current_device() == 0 and torch.npu.current_stream(1) == second
+
+
+def test_wait_stream_orders_work():
+    side, here = torch.npu.Stream(), torch.npu.current_stream()
+    x = torch.ones(1 << 18, device="npu")
+    side.wait_stream(here)
+    with torch.npu.stream(side):
+        for _ in range(30):
+            x = x + 1
+        x.record_stream(side)
+    here.wait_stream(side)
+    assert x.sum().item() == 31 * (1 << 18)
+    side.synchronize()
+    assert side.query()
+
+
+def test_set_stream():
+    before, side = torch.npu.current_stream(), torch.npu.Stream()
+    torch.npu.set_stream(side)
+    torch.npu.set_stream(None)
+    assert torch.npu.current_stream() == side
+    torch.npu.set_stream(before)
+    with pytest.raises(ValueError, match="Expected a npu stream"):
+        torch.npu.set_stream(_CpuStream())
+
+
+class _CpuStream:
+    device_type, device = 0, torch.device("cpu")
+
+
+def test_current_stream_is_a_threads_own():
+    seen = []
+    with torch.npu.stream(torch.npu.Stream()):
+        thread = threading.Thread(target=lambda: seen.append(torch.npu.current_stream()))
+        thread.start()
+        thread.join()
+    assert seen == [torch.npu.default_stream()]
+
+
+def test_priority():
+    assert torch.npu.Stream().priority == 0
+    assert torch.npu.Stream(priority=-1).priority == -1
+
+
+def test_external_stream_shares_the_queue():
+    owner = torch.npu.Stream()
+    external = torch.npu.ExternalStream(owner.npu_stream)
+    assert external.npu_stream == owner.npu_stream
+    with torch.npu.stream(external):
+        x = torch.ones(1000, device="npu") * 3
+    external.synchronize()
+    assert owner.query() and x.sum().item() == 3000
+    with pytest.raises(RuntimeError, match="an external stream takes no priority"):
+        torch.npu.ExternalStream(owner.npu_stream, priority=1)
+
+
+def test_weak_references_die():
+    hits = []
+    stream = torch.npu.Stream()
+    reference = weakref.ref(stream, hits.append)
+    del stream
+    gc.collect()
+    assert hits and reference() is None
+
+
+def test_events():
+    start, end = torch.npu.Event(enable_timing=True), torch.npu.Event(enable_timing=True)
+    assert isinstance(start, torch.Event) and start.query() and "uninitialized" in repr(start)
+    start.record()
+    x = torch.ones(1 << 20, device="npu")
+    for _ in range(10):
+        x = x * 1.5
+    end.record()
+    end.synchronize()
+    assert start.query() and end.query() and 0 < start.elapsed_time(end) < 60_000
+    assert "torch_npu.npu.Event 0x" in repr(end)
+
+
+def test_event_between_streams():
+    side = torch.npu.Stream()
+    with torch.npu.stream(side):
+        x = torch.ones(1 << 18, device="npu")
+        for _ in range(20):
+            x = x + 1
+        event = side.record_event()
+    event.wait()
+    torch.npu.current_stream().wait_event(event)
+    assert x.sum().item() == 21 * (1 << 18)
+
+
+def test_generic_event_and_stream():
+    event = torch.Event("npu")
+    event.record()
+    event.synchronize()
+    assert event.query()
+    stream = torch.Stream("npu")
+    with stream:
+        assert torch.npu.current_stream() == stream
+
+
+def test_events_without_timing_cannot_measure():
+    a, b = torch.npu.Event(), torch.npu.Event()
+    a.record()
+    b.record()
+    b.synchronize()
+    with pytest.raises((RuntimeError, ValueError)):
+        a.elapsed_time(b)
+    with pytest.raises(NotImplementedError, match="cannot be shared between processes"):
+        torch.npu.Event(interprocess=True)
+
+
+def test_copy_to_pinned_host_is_complete_after_the_event():
+    x = torch.arange(1 << 18, device="npu") * 2
+    host = torch.empty(1 << 18, dtype=torch.int64, pin_memory=True)
+    host.copy_(x, non_blocking=True)
+    event = torch.npu.Event()
+    event.record()
+    event.synchronize()
+    assert host.equal(torch.arange(1 << 18) * 2)
