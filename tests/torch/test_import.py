@@ -67,7 +67,10 @@ def test_ascend_home_path_wins_over_the_package(output, tmp_path):
 
     copy = tmp_path / "toolkit"
     shutil.copytree(anynpu.toolkit_path(), copy)
-    code = "import torch_npu, torch; torch.ones(1).npu(); print([l.split()[-1] for l in open('/proc/self/maps') if 'libascendcl' in l][0])"
+    code = (
+        "import torch_npu, torch; torch.ones(1).npu(); "
+        "print([line.split()[-1] for line in open('/proc/self/maps') if 'libascendcl' in line][0])"
+    )
     assert output(code, ASCEND_HOME_PATH=str(copy)) == str(copy / "lib64" / "libascendcl.so")
 
 

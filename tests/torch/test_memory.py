@@ -164,8 +164,8 @@ def test_summary_is_a_table():
 
 def test_questions_before_use(output):
     code = (
-        "import torch, torch_npu as t; n = torch.npu; print(n.memory_allocated(), n.max_memory_reserved(), dict(n.memory_stats()), "
-        "n.memory_snapshot(), n.memory_summary().strip(), n.is_initialized())"
+        "import torch, torch_npu; n = torch.npu; print(n.memory_allocated(), n.max_memory_reserved(), "
+        "dict(n.memory_stats()), n.memory_snapshot(), n.memory_summary().strip(), n.is_initialized())"
     )
     assert output(code) == "0 0 {} [] NPU 0: not used yet, no memory is allocated False"
 

@@ -107,7 +107,8 @@ if __name__ == "__main__":
     p = context.Process(target=child, args=(q, r))
     p.start()
     x = torch.arange(6., device="npu:1").view(2, 3)
-    q.put((x, x.t()[1:], torch.nn.Parameter(torch.ones(1, device="npu")), [torch.ones(2, dtype=d, device="npu") for d in (torch.bfloat16, torch.bool)]))
+    others = [torch.ones(2, dtype=d, device="npu") for d in (torch.bfloat16, torch.bool)]
+    q.put((x, x.t()[1:], torch.nn.Parameter(torch.ones(1, device="npu")), others))
     y, stride, view, kind, grad, dtypes, device = r.get(timeout=120)
     assert y.device == torch.device("npu:1") and y.tolist() == (x + 1).tolist(), y
     assert stride == (1, 3) and view == x.t()[1:].tolist() and (kind, grad) == ("Parameter", True)
