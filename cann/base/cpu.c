@@ -3,11 +3,12 @@
 #define _GNU_SOURCE
 #include "cpu.h"
 
+#include "host.h"
+#include "options.h"
+
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static int best_isa(void)
 {
@@ -25,13 +26,9 @@ static int best_isa(void)
 
 static int chosen_isa(void)
 {
-    static const char *const names[] = {"base", "v3", "v4"};
     int best = best_isa();
-    const char *wish = getenv("ANYNPU_CPU");
-    for (int level = CPU_BASE; wish && level < best; level++)
-        if (strcmp(wish, names[level]) == 0)
-            return level;
-    return best;
+    int64_t wish = option_number(OPTION_CPU);
+    return wish >= 0 && wish < best ? (int)wish : best;
 }
 
 enum cpu_isa cpu_isa(void)
@@ -45,18 +42,6 @@ enum cpu_isa cpu_isa(void)
     return (enum cpu_isa)isa;
 }
 
-/* cgroup v2 cpu.max: "quota period" or "max period". */
-static int quota(void)
-{
-    FILE *f = fopen("/sys/fs/cgroup/cpu.max", "re");
-    if (!f)
-        return 0;
-    long limit = 0, period = 0;
-    int got = fscanf(f, "%ld %ld", &limit, &period);
-    fclose(f);
-    return got == 2 && limit > 0 && period > 0 ? (int)((limit + period - 1) / period) : 0;
-}
-
 int cpu_count(void)
 {
     static _Atomic int known;
@@ -65,7 +50,7 @@ int cpu_count(void)
         return n;
     cpu_set_t set;
     n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    int limit = quota();
+    int limit = host_cpu_quota();
     if (limit > 0 && limit < n)
         n = limit;
     const char *omp = getenv("OMP_NUM_THREADS");

@@ -29,8 +29,8 @@ struct task_note {
 };
 
 /* A unit of work in a stream. run() is called once, on a device thread or on the caller's when the stream is idle and
- * the task is small; a status other than 0 (it has called fail()) becomes the stream's pending error. release() is called
- * exactly once afterwards, also when the task was never run (stream aborted); it may be NULL. */
+ * the task is small; a status other than 0 (it has called fail()) becomes the stream's pending error. release() is
+ * called exactly once afterwards, also when the task was never run (stream aborted); it may be NULL. */
 struct task {
     int (*run)(void *arg);
     void (*release)(void *arg);
@@ -46,10 +46,16 @@ int stream_enqueue(aclrtStream stream, const struct task *task) DOOR(stream_enqu
 /* Splits [0, count) into pieces of at least grain and runs body on the process's one compute pool, the caller taking
  * part; returns when all are done. Piece borders depend on count and grain alone, never on the number of threads.
  * Nested calls, and calls while the pool is busy with another's work, run in the caller alone. body must not fail. */
-void parallel(int64_t count, int64_t grain, void (*body)(void *arg, int64_t begin, int64_t end), void *arg) DOOR(parallel);
+void parallel(int64_t count, int64_t grain, void (*body)(void *arg, int64_t begin, int64_t end), void *arg)
+    DOOR(parallel);
 
 /* Threads of the compute pool, the caller included (OMP_NUM_THREADS, affinity, cgroup quota). */
 int parallel_threads(void) DOOR(parallel_threads);
+
+/* The address at which tasks reach device memory that a client named by `address`. The same address but in guard mode
+ * (ANYNPU_GUARD), where what clients hold faults on the host: whoever reads or writes tensor data asks first, once a
+ * task and pointer. Cheap; any thread; host addresses come back unchanged. */
+void *device_address(const void *address) DOOR(device_address);
 
 /* Makes the library report a bad state of the process (forked child of a used device…); 0 when all is well.
  * Every public entry that touches the device asks. */

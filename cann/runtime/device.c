@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Devices: the list of visible ones, setting and resetting, and what one can ask of them. Queries of count and names do
+ * not count as use of a device. */
+#include "device.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/futex.h"
+#include "base/options.h"
+#include "callback.h"
+#include "context.h"
+#include "door.h"
+#include "error.h"
+#include "local.h"
+#include "memory.h"
+#include "process.h"
+#include "stream.h"
+
+static struct device devices[DEVICES_MAX];
+static int count; /* or -1: the list is wrong, wrong[] says why */
+static char wrong[256];
+static pthread_once_t listed = PTHREAD_ONCE_INIT;
+
+static void add_device(int32_t physical)
+{
+    struct device *d = &devices[count];
+    d->id = count++;
+    d->physical = physical;
+    d->saturate = ACL_RT_OVERFLOW_MODE_INFNAN;
+    pthread_mutex_init(&d->lock, NULL);
+}
+
+/* ASCEND_RT_VISIBLE_DEVICES: "1,0" in any order; each id once and existing. */
+static void list_devices(void)
+{
+    int total = (int)option_number(OPTION_DEVICES);
+    const char *text = option_text(OPTION_VISIBLE_DEVICES);
+    if (!*text)
+        for (int i = 0; i < total; i++)
+            add_device(i);
+    uint64_t seen = 0;
+    for (const char *p = text; *p;) {
+        char *end;
+        long id = strtol(p, &end, 10);
+        const char *rest = end + strspn(end, " ");
+        int length = (int)strcspn(p, ",");
+        if (end == p || (*rest && *rest != ','))
+            snprintf(wrong, sizeof wrong, "ASCEND_RT_VISIBLE_DEVICES=%s: '%.*s' is not a device id", text, length, p);
+        else if (id < 0 || id >= total)
+            snprintf(wrong, sizeof wrong,
+                     "ASCEND_RT_VISIBLE_DEVICES=%s: device %ld does not exist, valid device range is [0, %d)", text, id,
+                     total);
+        else if (seen >> id & 1)
+            snprintf(wrong, sizeof wrong, "ASCEND_RT_VISIBLE_DEVICES=%s: device %ld is named twice", text, id);
+        if (*wrong) {
+            count = -1;
+            return;
+        }
+        seen |= (uint64_t)1 << id;
+        add_device((int32_t)id);
+        p = *rest ? rest + 1 : rest;
+    }
+}
+
+int device_count(void)
+{
+    pthread_once(&listed, list_devices);
+    if (count < 0)
+        fail(ACL_ERROR_RT_INVALID_DEVICEID, "%s", wrong);
+    return count;
+}
+
+struct device *device_get(int64_t id)
+{
+    int n = device_count();
+    if (n < 0)
+        return NULL;
+    if (id < 0 || id >= n) {
+        fail(ACL_ERROR_RT_INVALID_DEVICEID, "invalid device, device=%lld, valid device range is [0, %d)", (long long)id,
+             n);
+        return NULL;
+    }
+    return &devices[id];
+}
+
+struct device *device_current(void)
+{
+    struct context *c = context_current();
+    return c ? c->device : NULL;
+}
+
+aclError aclrtSetDevice(int32_t deviceId)
+{
+    struct context *c = local()->context;
+    if (c && c->primary && handle_valid(&context_table, c) && c->device->id == deviceId)
+        return ACL_SUCCESS;
+    TRY(device_use());
+    struct device *d = device_get(deviceId);
+    if (!d)
+        return fail(ACL_ERROR_RT_INVALID_DEVICEID,
+                    "Set device failed, invalid device, set device=%d, valid device range is [0, %d)", deviceId, count);
+    pthread_mutex_lock(&d->lock);
+    bool fresh = !d->primary;
+    if (fresh)
+        d->primary = context_new(d, true);
+    c = d->primary;
+    if (c)
+        d->set_count++;
+    pthread_mutex_unlock(&d->lock);
+    if (!c)
+        return fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "too many contexts");
+    local()->context = c;
+    return ACL_SUCCESS;
+}
+
+static int free_context_of(void *object, void *device)
+{
+    struct context *c = object;
+    if (c->device == device)
+        context_free(c, false);
+    return 0;
+}
+
+static int reset(int32_t deviceId, bool force)
+{
+    TRY(entry_check());
+    struct device *d = device_get(deviceId);
+    if (!d)
+        return ACL_ERROR_RT_INVALID_DEVICEID;
+    pthread_mutex_lock(&d->lock);
+    bool last = d->primary && (force || d->set_count <= 1);
+    struct context *primary = d->primary;
+    if (d->set_count)
+        d->set_count--;
+    if (last) {
+        d->primary = NULL;
+        d->set_count = 0;
+    }
+    pthread_mutex_unlock(&d->lock);
+    if (!primary)
+        return ACL_SUCCESS;
+    if (last) {
+        handle_each(&context_table, free_context_of, d);
+        memory_reset(d);
+    }
+    return ACL_SUCCESS;
+}
+
+aclError aclrtResetDevice(int32_t deviceId)
+{
+    return reset(deviceId, false);
+}
+
+aclError aclrtResetDeviceForce(int32_t deviceId)
+{
+    return reset(deviceId, true);
+}
+
+aclError aclrtGetDevice(int32_t *deviceId)
+{
+    CHECK_ARG(deviceId);
+    struct device *d = device_current();
+    if (!d)
+        return fail_code();
+    *deviceId = d->id;
+    return ACL_SUCCESS;
+}
+
+aclError aclrtGetRunMode(aclrtRunMode *runMode)
+{
+    CHECK_ARG(runMode);
+    *runMode = ACL_HOST;
+    return ACL_SUCCESS;
+}
+
+aclError aclrtGetDeviceCount(uint32_t *n)
+{
+    CHECK_ARG(n);
+    int found = device_count();
+    *n = found < 0 ? 0 : (uint32_t)found;
+    return found < 0 ? ACL_ERROR_RT_INVALID_DEVICEID : ACL_SUCCESS;
+}
+
+struct sync {
+    struct device *device;
+    int64_t end;
+    int status;
+};
+
+static int sync_one(void *object, void *arg)
+{
+    struct stream *s = object;
+    struct sync *sync = arg;
+    if (s->device != sync->device)
+        return 0;
+    int64_t left = sync->end == INT64_MAX ? -1 : (sync->end - clock_ns()) / 1000000;
+    if (stream_wait(s, left < 0 && sync->end != INT64_MAX ? 0 : left))
+        return ACL_ERROR_RT_STREAM_SYNC_TIMEOUT;
+    int status = stream_take_error(s);
+    if (status && !sync->status)
+        sync->status = status;
+    return 0;
+}
+
+aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout)
+{
+    if (timeout < -1)
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "timeout %d is less than -1", timeout);
+    struct device *d = device_current();
+    if (!d)
+        return fail_code();
+    struct sync sync = {d, timeout < 0 ? INT64_MAX : clock_ns() + (int64_t)timeout * 1000000, 0};
+    int status = handle_each(&stream_table, sync_one, &sync);
+    if (status)
+        return fail(status, "device %d has not finished within %d ms", d->id, timeout);
+    return sync.status;
+}
+
+aclError aclrtSynchronizeDevice(void)
+{
+    return aclrtSynchronizeDeviceWithTimeout(-1);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Failures: the thread's last status, and its text in the official block form. Codes fall into families, each with its
+ * own heading (EE1001, EH0001, EL0004, EZ1001, EE9999). No lock: all state is the thread's own. */
+#include "error.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "acl/acl_rt.h"
+#include "local.h"
+#include "log.h"
+
+static _Thread_local struct local state;
+
+struct local *local(void)
+{
+    return &state;
+}
+
+/* Ranges of codes, first match wins. %s: the reason. */
+static const struct family {
+    int first, last;
+    const char *code, *title, *intro, *solution;
+} families[] = {
+    {161001, 161002, "EZ1001", "AclNN_Parameter_Error", "", NULL},
+    {361001, 361001, "EZ9903", "AclNN_Runtime_Error", "", NULL},
+    {561000, 561999, "EZ9999", "AclNN_Inner_Error", "", NULL},
+    {ACL_ERROR_RT_FEATURE_NOT_SUPPORT, ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "EE1005", "Not_Supported",
+     "The feature is not supported.Reason: ", "Check whether the function is available on this device."},
+    {ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_ERROR_RT_MEMORY_ALLOCATION, "EL0004", "Memory_Allocation_Failed",
+     "Failed to allocate memory.Reason: ", "Close applications not in use."},
+    {ACL_ERROR_RT_DEVICE_OOM, ACL_ERROR_RT_DEVICE_OOM, "EL0004", "Memory_Allocation_Failed",
+     "Failed to allocate memory.Reason: ", "Close applications not in use."},
+    {ACL_ERROR_BAD_ALLOC, ACL_ERROR_BAD_ALLOC, "EL0004", "Memory_Allocation_Failed",
+     "Failed to allocate memory.Reason: ", "Close applications not in use."},
+    {107000, 107999, "EE1001", "Invalid_Argument", "The argument is invalid.Reason: ",
+     "1.Check the input parameter range of the function. 2.Check the function invocation relationship."},
+    {100000, 199999, "EH0001", "Invalid_Argument",
+     "The argument is invalid.Reason: ", "Check the input parameter of the function."},
+    {200000, 299999, "EE1002", "Resource_Error", "The resource is not available.Reason: ", NULL},
+};
+
+static const struct family *family_of(int code)
+{
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (code >= families[i].first && code <= families[i].last)
+            return &families[i];
+    return NULL;
+}
+
+#define TRACE "\n        TraceBack (most recent call last):\n        error code is %d"
+
+static void format_block(char *out, size_t size, int code, const char *reason)
+{
+    char now[LOG_TIME_MAX];
+    log_time(now);
+    int pid = (int)getpid();
+    const struct family *f = family_of(code);
+    if (!f)
+        snprintf(out, size, "EE9999: Inner Error!\nEE9999: [PID: %d] %s %.*s" TRACE, pid, now, REASON_MAX, reason,
+                 code);
+    else if (f->code[1] == 'Z')
+        snprintf(out, size, "[PID: %d] %s %s(%s): %.*s", pid, now, f->title, f->code, REASON_MAX, reason);
+    else
+        snprintf(out, size, "%s: [PID: %d] %s %s%.*s%s%s" TRACE, f->code, pid, now, f->intro, REASON_MAX, reason,
+                 f->solution ? "\n        Solution: " : "", f->solution ? f->solution : "", code);
+}
+
+int fail_text(int code, const char *reason)
+{
+    struct local *l = local();
+    if (reason != l->reason)
+        snprintf(l->reason, sizeof l->reason, "%s", reason);
+    l->error = code;
+    format_block(l->block, sizeof l->block, code, l->reason);
+    log_line(ACL_ERROR, code >= 161000 && code < 162000 ? "OP" : "RUNTIME", "%s [error code %d]", l->reason, code);
+    return code;
+}
+
+int fail(int code, const char *fmt, ...)
+{
+    struct local *l = local();
+    char text[REASON_MAX]; /* the reason may be among the arguments */
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    memcpy(l->reason, text, strlen(text) + 1);
+    return fail_text(code, l->reason);
+}
+
+const char *fail_reason(void)
+{
+    return local()->reason;
+}
+
+int fail_code(void)
+{
+    return local()->error;
+}
+
+const char *aclGetRecentErrMsg(void)
+{
+    struct local *l = local();
+    if (!*l->block)
+        return NULL;
+    memcpy(l->served, l->block, strlen(l->block) + 1);
+    *l->block = 0;
+    return l->served;
+}
+
+aclError aclrtPeekAtLastError(aclrtLastErrLevel level)
+{
+    if (level != ACL_RT_THREAD_LEVEL)
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "level %d is not ACL_RT_THREAD_LEVEL", (int)level);
+    return local()->error;
+}
+
+aclError aclrtGetLastError(aclrtLastErrLevel level)
+{
+    if (level != ACL_RT_THREAD_LEVEL)
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "level %d is not ACL_RT_THREAD_LEVEL", (int)level);
+    int error = local()->error;
+    local()->error = ACL_SUCCESS;
+    return error;
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Events; see event.h. A record on an idle stream completes at once; else it is a task of the stream, so that its time
+ * is the device's. Generations are compared as differences, so they may wrap. */
+#include "event.h"
+
+#include <stdlib.h>
+
+#include "base/futex.h"
+#include "door.h"
+#include "error.h"
+#include "pool.h"
+#include "settings.h"
+
+enum { EVENTS = 1 << 20 };
+
+static struct handle_table event_table = HANDLE_TABLE(struct event, "event", EVENTS);
+
+static struct event *event_get(aclrtEvent handle)
+{
+    if (handle_valid(&event_table, handle))
+        return handle;
+    if (!entry_check())
+        fail(handle ? ACL_ERROR_RT_INVALID_HANDLE : ACL_ERROR_INVALID_PARAM,
+             "event %p does not exist (destroyed, or never created)", handle);
+    return NULL;
+}
+
+static bool reached(uint32_t done, uint32_t generation)
+{
+    return (int32_t)(done - generation) >= 0;
+}
+
+static bool complete(const struct event *e)
+{
+    uint32_t recorded = atomic_load_explicit(&e->state->recorded, memory_order_acquire);
+    return reached(atomic_load_explicit(&e->state->done, memory_order_acquire), recorded);
+}
+
+static void unref(struct event *e)
+{
+    if (atomic_fetch_sub(&e->references, 1) != 1)
+        return;
+    event_unshare(e);
+    handle_free(&event_table, e);
+}
+
+static void set_done(struct event *e, uint32_t generation)
+{
+    struct event_state *s = e->state;
+    uint32_t done = atomic_load(&s->done);
+    if (generation == atomic_load(&s->recorded))
+        atomic_store(&s->time, clock_ns());
+    while (!reached(done, generation) && !atomic_compare_exchange_weak(&s->done, &done, generation))
+        ;
+    if (atomic_load(&s->waiters))
+        futex_wake(&s->done, INT32_MAX, e->fd >= 0);
+}
+
+int event_new(uint32_t flags, struct event **out)
+{
+    TRY(entry_check());
+    struct event *e = handle_new(&event_table);
+    if (!e)
+        return fail(ACL_ERROR_RT_NO_EVENT_RESOURCE, "no event left: %d exist", EVENTS);
+    e->flags = flags;
+    e->fd = -1;
+    e->device = local()->context ? local()->context->device->id : 0;
+    atomic_store(&e->references, 1);
+    e->state = &e->own;
+    *out = e;
+    return ACL_SUCCESS;
+}
+
+static int create(aclrtEvent *event, uint32_t flags)
+{
+    struct event *e = NULL;
+    if (!context_current())
+        return fail_code();
+    TRY(event_new(flags, &e));
+    int status = flags & ACL_EVENT_IPC ? event_share(e) : ACL_SUCCESS;
+    if (status) {
+        unref(e);
+        return status;
+    }
+    *event = e;
+    return ACL_SUCCESS;
+}
+
+aclError aclrtCreateEvent(aclrtEvent *event)
+{
+    CHECK_ARG(event);
+    return create(event, ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS | ACL_EVENT_TIME_LINE);
+}
+
+static int check_flags(uint32_t flag)
+{
+    uint32_t known = ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS | ACL_EVENT_TIME_LINE |
+                     ACL_EVENT_DEVICE_USE_ONLY | ACL_EVENT_EXTERNAL | ACL_EVENT_IPC;
+    if (flag & ~known)
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "event flag 0x%x is not a combination of ACL_EVENT_*", flag);
+    return ACL_SUCCESS;
+}
+
+aclError aclrtCreateEventWithFlag(aclrtEvent *event, uint32_t flag)
+{
+    CHECK_ARG(event);
+    TRY(check_flags(flag));
+    return create(event, flag);
+}
+
+aclError aclrtCreateEventExWithFlag(aclrtEvent *event, uint32_t flag)
+{
+    CHECK_ARG(event);
+    TRY(check_flags(flag));
+    return create(event, flag);
+}
+
+aclError aclrtDestroyEvent(aclrtEvent event)
+{
+    CHECK_ARG(event);
+    TRY(entry_check());
+    struct event *e = event_get(event);
+    if (!e || !handle_retire(e))
+        return e ? ACL_ERROR_RT_INVALID_HANDLE : fail_code();
+    unref(e);
+    return ACL_SUCCESS;
+}
+
+/* What a record or wait task carries: the event and its generation in one word each, on the heap only when queued. */
+struct mark {
+    struct event *event;
+    uint32_t generation;
+    int64_t limit; /* ns, 0: none */
+};
+
+static struct mark *mark_new(struct event *e, uint32_t generation)
+{
+    struct mark *m = malloc(sizeof *m);
+    if (m) {
+        *m = (struct mark){e, generation, 0};
+        atomic_fetch_add(&e->references, 1);
+    }
+    return m;
+}
+
+static void mark_free(void *arg)
+{
+    struct mark *m = arg;
+    unref(m->event);
+    free(m);
+}
+
+static int run_record(void *arg)
+{
+    struct mark *m = arg;
+    set_done(m->event, m->generation);
+    return ACL_SUCCESS;
+}
+
+/* Also when the stream was aborted before: who waits must not wait for ever. */
+static void release_record(void *arg)
+{
+    struct mark *m = arg;
+    set_done(m->event, m->generation);
+    mark_free(m);
+}
+
+static int record(struct event *e, aclrtStream stream)
+{
+    struct stream *s;
+    TRY(stream_get(stream, &s));
+    uint32_t generation = atomic_fetch_add(&e->state->recorded, 1) + 1;
+    atomic_store(&e->stream, s);
+    if (stream_is_idle(s)) {
+        set_done(e, generation);
+        return ACL_SUCCESS;
+    }
+    struct mark *m = mark_new(e, generation);
+    if (!m) {
+        set_done(e, generation);
+        return fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "the host is out of memory");
+    }
+    return stream_push(s, &(struct task){run_record, release_record, m, 0, {NULL, NULL}});
+}
+
+aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream)
+{
+    struct event *e = event_get(event);
+    return e ? record(e, stream) : fail_code();
+}
+
+aclError aclrtRecordEventWithFlag(aclrtEvent event, aclrtStream stream, uint32_t flag)
+{
+    if (flag & ~(uint32_t)ACL_EVENT_RECORD_EXTERNAL)
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "record flag 0x%x is unknown", flag);
+    return aclrtRecordEvent(event, stream);
+}
+
+static int run_wait(void *arg)
+{
+    struct mark *m = arg;
+    struct event_state *state = m->event->state;
+    struct stream *s = stream_running();
+    uint32_t aborts = atomic_load(&s->aborts), done;
+    int64_t limit = m->limit ? clock_ns() + m->limit : INT64_MAX;
+    int status = ACL_SUCCESS;
+    atomic_fetch_add(&state->waiters, 1);
+    while (!reached(done = atomic_load(&state->done), m->generation)) {
+        if (clock_ns() >= limit) {
+            status = fail(ACL_ERROR_RT_TASK_TIMEOUT, "stream %u waited longer than %lld ms for event %u", s->handle.id,
+                          (long long)(m->limit / 1000000), m->event->handle.id);
+            break;
+        }
+        if (!stream_pause(s, aborts, &state->done, done, m->event->fd >= 0))
+            break;
+    }
+    atomic_fetch_sub(&state->waiters, 1);
+    return status;
+}
+
+static void release_wait(void *arg)
+{
+    struct mark *m = arg;
+    atomic_fetch_sub(&m->event->waits, 1);
+    mark_free(m);
+}
+
+static int wait(aclrtStream stream, aclrtEvent event, int64_t limit_ns)
+{
+    struct event *e = event_get(event);
+    struct stream *s;
+    if (!e)
+        return fail_code();
+    TRY(stream_get(stream, &s));
+    if (complete(e) || (!e->foreign && atomic_load(&e->stream) == s))
+        return ACL_SUCCESS;
+    struct mark *m = mark_new(e, atomic_load(&e->state->recorded));
+    if (!m)
+        return fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "the host is out of memory");
+    m->limit = limit_ns;
+    atomic_fetch_add(&e->waits, 1);
+    return stream_push(s, &(struct task){run_wait, release_wait, m, 0, {NULL, NULL}});
+}
+
+aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event)
+{
+    return wait(stream, event, settings_wait_ns());
+}
+
+aclError aclrtStreamWaitEventWithFlag(aclrtStream stream, aclrtEvent event, uint32_t timeout, uint32_t flag)
+{
+    if (flag & ~(uint32_t)ACL_EVENT_WAIT_EXTERNAL)
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "wait flag 0x%x is unknown", flag);
+    return wait(stream, event, timeout ? (int64_t)timeout * 1000000 : settings_wait_ns());
+}
+
+aclError aclrtStreamWaitEventWithTimeout(aclrtStream stream, aclrtEvent event, int32_t timeout)
+{
+    if (timeout < -1)
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "timeout %d is less than -1", timeout);
+    return wait(stream, event, timeout > 0 ? (int64_t)timeout * 1000000 : settings_wait_ns());
+}
+
+static int run_reset(void *arg)
+{
+    struct mark *m = arg;
+    if (atomic_load(&m->event->state->recorded) == m->generation)
+        atomic_store(&m->event->stream, NULL);
+    return ACL_SUCCESS;
+}
+
+aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream)
+{
+    struct event *e = event_get(event);
+    struct stream *s;
+    if (!e)
+        return fail_code();
+    TRY(stream_get(stream, &s));
+    struct mark *m = mark_new(e, atomic_load(&e->state->recorded));
+    if (!m)
+        return fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "the host is out of memory");
+    return stream_enqueue(stream, &(struct task){run_reset, mark_free, m, 0, {NULL, NULL}});
+}
+
+static bool recorded(const struct event *e)
+{
+    return e->foreign || atomic_load(&e->stream) != NULL;
+}
+
+aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus *status)
+{
+    CHECK_ARG(status);
+    struct event *e = event_get(event);
+    if (!e)
+        return fail_code();
+    *status = complete(e) ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
+    return ACL_SUCCESS;
+}
+
+aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus *status)
+{
+    CHECK_ARG(status);
+    struct event *e = event_get(event);
+    if (!e)
+        return fail_code();
+    *status = recorded(e) && complete(e) ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
+    return ACL_SUCCESS;
+}
+
+aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus *status)
+{
+    CHECK_ARG(status);
+    struct event *e = event_get(event);
+    if (!e)
+        return fail_code();
+    *status = atomic_load(&e->waits) == 0 ? ACL_EVENT_WAIT_STATUS_COMPLETE : ACL_EVENT_WAIT_STATUS_NOT_READY;
+    return ACL_SUCCESS;
+}
+
+aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout)
+{
+    if (timeout < -1)
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "timeout %d is less than -1", timeout);
+    struct event *e = event_get(event);
+    if (!e)
+        return fail_code();
+    uint32_t goal = atomic_load(&e->state->recorded), done;
+    if (reached(atomic_load(&e->state->done), goal))
+        return ACL_SUCCESS;
+    struct event_state *state = e->state;
+    int64_t end = timeout < 0 ? INT64_MAX : clock_ns() + (int64_t)timeout * 1000000;
+    int status = ACL_SUCCESS;
+    atomic_fetch_add(&e->references, 1);
+    atomic_fetch_add(&state->waiters, 1);
+    for (int64_t spin = clock_ns() + spin_ns(); !reached(done = atomic_load(&state->done), goal);) {
+        int64_t now = clock_ns();
+        if (now < spin) {
+            cpu_relax();
+        } else if (now >= end) {
+            status =
+                fail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "event %u has not happened within %d ms", e->handle.id, timeout);
+            break;
+        } else {
+            futex_wait(&state->done, done, end - now < 50000000 ? end - now : 50000000, e->fd >= 0);
+        }
+    }
+    atomic_fetch_sub(&state->waiters, 1);
+    unref(e);
+    return status;
+}
+
+aclError aclrtSynchronizeEvent(aclrtEvent event)
+{
+    return aclrtSynchronizeEventWithTimeout(event, -1);
+}
+
+static int time_of(aclrtEvent event, int64_t *ns)
+{
+    struct event *e = event_get(event);
+    if (!e)
+        return fail_code();
+    if (!(e->flags & ACL_EVENT_TIME_LINE))
+        return fail(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, "event %u was created without ACL_EVENT_TIME_LINE",
+                    e->handle.id);
+    if (!recorded(e))
+        return fail(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, "event %u was not recorded", e->handle.id);
+    if (!complete(e))
+        return fail(ACL_ERROR_RT_EVENT_NOT_COMPLETE, "event %u has not happened yet: synchronize it first",
+                    e->handle.id);
+    *ns = atomic_load(&e->state->time);
+    return ACL_SUCCESS;
+}
+
+aclError aclrtEventElapsedTime(float *ms, aclrtEvent startEvent, aclrtEvent endEvent)
+{
+    CHECK_ARG(ms);
+    int64_t start = 0, end = 0;
+    TRY(time_of(startEvent, &start));
+    TRY(time_of(endEvent, &end));
+    *ms = (float)((double)(end - start) / 1e6);
+    if (end < start)
+        return fail(ACL_ERROR_RT_EVENT_TIMESTAMP_REVERSAL, "the end event happened %.6f ms before the start event",
+                    -*ms);
+    return ACL_SUCCESS;
+}
+
+aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t *timestamp)
+{
+    CHECK_ARG(timestamp);
+    int64_t ns = 0;
+    TRY(time_of(event, &ns));
+    *timestamp = (uint64_t)ns / 1000;
+    return ACL_SUCCESS;
+}
+
+aclError aclrtGetEventId(aclrtEvent event, uint32_t *eventId)
+{
+    CHECK_ARG(eventId);
+    struct event *e = event_get(event);
+    if (!e)
+        return fail_code();
+    *eventId = e->handle.id;
+    return ACL_SUCCESS;
+}
+
+aclError aclrtGetEventAvailNum(uint32_t *eventCount)
+{
+    CHECK_ARG(eventCount);
+    *eventCount = EVENTS - event_table.live_count;
+    return ACL_SUCCESS;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Device memory. Each device owns one range of addresses over one memfd as large as its capacity; pages come with use.
+ * What fits where is kept beside the memory, never in it. Also other ranges that count as device memory (reserved and
+ * mapped addresses, memory of other processes) and host memory that was allocated or registered here.
+ * Lock: memory (one, innermost but for log). */
+#ifndef ANYNPU_RUNTIME_MEMORY_H
+#define ANYNPU_RUNTIME_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "device.h"
+
+enum range_kind { RANGE_NONE, RANGE_DEVICE, RANGE_HOST, RANGE_REGISTERED };
+
+/* What an address belongs to. */
+struct range {
+    enum range_kind kind;
+    int32_t device; /* RANGE_DEVICE: which */
+    char *base;     /* of the block, mapping or registration */
+    size_t size;    /* its bytes */
+};
+
+struct range memory_find(const void *address);
+
+/* [address, address + bytes) lies inside one block of device memory. */
+bool memory_is_device(const void *address, size_t bytes);
+
+/* Allocation from a device; 0, 207001 or 207018 with text. */
+int memory_alloc(struct device *device, size_t size, size_t align, void **out);
+int memory_free(void *address);
+
+/* Free and total bytes as reported; peak of what was allocated. */
+void memory_info(struct device *device, size_t *free, size_t *total, size_t *peak);
+
+/* All memory of the device back to the machine. */
+void memory_reset(struct device *device);
+
+/* Where [address, bytes) lies in the device's memfd: for other mappings and other processes. */
+bool memory_file(const void *address, int *fd, uint64_t *offset);
+
+/* Registers and unregisters another range; find_exact says that base begins a range of that kind. */
+int range_add(enum range_kind kind, int32_t device, void *base, size_t size, ptrdiff_t usable);
+bool range_remove(void *base, enum range_kind kind);
+
+/* The address that this process may use for a handed-out one (differs in guard mode). */
+void *memory_usable(const void *address);
+
+bool memory_guarded(void);
+
+#endif

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Streams; the states and who may change them stand in stream.h.
+ *
+ * A device thread is started with the first task that cannot run at once. The queue is a ring of RING slots (made with
+ * the thread); a full ring makes producers wait, as a device's task queue does. Failures: a task run at once returns
+ * its status to the caller; a queued one leaves it in the stream, with its text, for the next synchronise; later tasks
+ * run. */
+#define _GNU_SOURCE
+#include "stream.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cpu.h"
+#include "base/futex.h"
+#include "base/options.h"
+#include "callback.h"
+#include "error.h"
+#include "fault.h"
+#include "local.h"
+#include "pool.h"
+
+enum { RING = 4096, SLICE_NS = 50000000 };
+
+struct handle_table stream_table = HANDLE_TABLE(struct stream, "stream", 65536);
+
+static _Thread_local struct stream *running;
+static _Atomic bool stopping;     /* the process ends */
+static _Atomic int threads_alive; /* device threads */
+
+struct stream *stream_running(void)
+{
+    return running;
+}
+
+/* The policy, in one place: up to which estimate (ns on one core) does a task run at once on the caller's thread? */
+static uint64_t at_once_limit(void)
+{
+    static _Atomic uint64_t known = UINT64_MAX;
+    uint64_t limit = atomic_load_explicit(&known, memory_order_relaxed);
+    if (limit != UINT64_MAX)
+        return limit;
+    int64_t us = option_number(OPTION_INLINE_US);
+    if (us < 0)
+        us = cpu_count() > 2 ? 50 : 500;
+    limit = shaking() ? 0 : (uint64_t)us * 1000;
+    if (!shaking() && (option_number(OPTION_BLOCKING) == 1 || option_number(OPTION_LAUNCH_BLOCKING) == 1))
+        limit = UINT64_MAX - 1;
+    atomic_store_explicit(&known, limit, memory_order_relaxed);
+    return limit;
+}
+
+static bool blocking(void)
+{
+    static _Atomic int known = -1;
+    int b = atomic_load_explicit(&known, memory_order_relaxed);
+    if (b < 0) {
+        b = option_number(OPTION_BLOCKING) == 1 || option_number(OPTION_LAUNCH_BLOCKING) == 1;
+        atomic_store_explicit(&known, b, memory_order_relaxed);
+    }
+    return b;
+}
+
+static void jitter(void)
+{
+    int64_t us = option_number(OPTION_JITTER);
+    if (us <= 0)
+        return;
+    static _Thread_local uint32_t seed;
+    if (!seed)
+        seed = (uint32_t)clock_ns() | 1;
+    seed = seed * 1664525u + 1013904223u;
+    int64_t ns = (int64_t)((uint64_t)seed * (uint64_t)us * 1000 >> 32);
+    nanosleep(&(struct timespec){ns / 1000000000, ns % 1000000000}, NULL);
+}
+
+static uint32_t task_id(const struct stream *s)
+{
+    return (uint32_t)(atomic_load_explicit(&s->at_once, memory_order_relaxed) +
+                      atomic_load_explicit(&s->finished, memory_order_relaxed));
+}
+
+/* Runs one task, with what log level 1 and fault injection ask for. note: "name\0where" or NULL. */
+static int run_task(struct stream *s, const struct task *task, const char *note)
+{
+    struct stream *outer = running;
+    running = s;
+    int status;
+    if (__builtin_expect(log_wanted(ACL_INFO) && task->note.name != NULL, 0)) {
+        int64_t begin = clock_ns();
+        status = fault_task() ? fail(ACL_ERROR_RT_AICORE_EXCEPTION, "fault injected into %s", task->note.name)
+                              : task->run(task->arg);
+        log_line(ACL_INFO, "RUNTIME", "%s stream_id=%u task_id=%u %.1fus", note && *note ? note : task->note.name,
+                 s->handle.id, task_id(s), (double)(clock_ns() - begin) / 1000);
+    } else if (__builtin_expect(fault_task(), 0)) {
+        status =
+            fail(ACL_ERROR_RT_AICORE_EXCEPTION, "fault injected into %s", task->note.name ? task->note.name : "a task");
+    } else {
+        status = task->run(task->arg);
+    }
+    running = outer;
+    if (__builtin_expect(status != 0, 0)) {
+        const char *where = note ? note + strlen(note) + 1 : task->note.where;
+        if (where && *where) {
+            char reason[REASON_MAX];
+            snprintf(reason, sizeof reason, "%.1800s (at %s)", fail_reason(), where);
+            fail_text(status, reason);
+        }
+        callback_exception(s, task_id(s), status);
+    }
+    if (task->release)
+        task->release(task->arg);
+    return status;
+}
+
+static void set_error(struct stream *s, int status)
+{
+    pthread_mutex_lock(&s->lock);
+    if (!s->failed) {
+        s->failed = true;
+        s->error = status;
+        free(s->error_text);
+        s->error_text = strdup(fail_reason());
+        s->failed_task = task_id(s);
+    }
+    if (atomic_load(&s->failure_mode))
+        atomic_store(&s->stopped, 1);
+    pthread_mutex_unlock(&s->lock);
+}
+
+int stream_take_error(struct stream *s)
+{
+    if (!__atomic_load_n(&s->failed, __ATOMIC_ACQUIRE))
+        return ACL_SUCCESS;
+    pthread_mutex_lock(&s->lock);
+    int status = s->failed ? s->error : ACL_SUCCESS;
+    char *text = s->error_text;
+    s->error_text = NULL;
+    __atomic_store_n(&s->failed, false, __ATOMIC_RELEASE);
+    atomic_store(&s->stopped, 0);
+    pthread_mutex_unlock(&s->lock);
+    if (status)
+        fail_text(status, text ? text : "a task failed");
+    free(text);
+    return status;
+}
+
+static void finish(struct stream *s)
+{
+    atomic_fetch_add(&s->finished, 1);
+    atomic_fetch_add(&s->finish_word, 1);
+    if (atomic_load(&s->waiters))
+        futex_wake(&s->finish_word, INT32_MAX, false);
+}
+
+static void free_slots(struct stream *s)
+{
+    free(s->ring);
+    s->ring = NULL;
+    free(s->error_text);
+    s->error_text = NULL;
+    pthread_mutex_destroy(&s->lock);
+    handle_free(&stream_table, s);
+}
+
+static bool has_work(struct stream *s, uint64_t done)
+{
+    return atomic_load(&s->pushed) != done && atomic_load(&s->state) == STREAM_DEVICE;
+}
+
+/* Waits for work; false when the thread shall end. */
+static bool await_work(struct stream *s)
+{
+    uint64_t done = atomic_load(&s->finished);
+    int64_t until = clock_ns() + spin_ns();
+    do {
+        for (int i = 0; i < 32; i++) {
+            if (has_work(s, done))
+                return true;
+            cpu_relax();
+        }
+    } while (clock_ns() < until);
+    for (;;) {
+        uint32_t seen = atomic_load(&s->wake);
+        atomic_store(&s->asleep, 1);
+        if (has_work(s, done)) {
+            atomic_store(&s->asleep, 0);
+            return true;
+        }
+        if (atomic_load(&s->end) || atomic_load(&stopping)) {
+            atomic_store(&s->asleep, 0);
+            return false;
+        }
+        futex_wait(&s->wake, seen, -1, false);
+        atomic_store(&s->asleep, 0);
+    }
+}
+
+static void *serve(void *arg)
+{
+    struct stream *s = arg;
+    local()->context = s->context;
+    while (await_work(s)) {
+        if (atomic_load(&stopping) && stream_is_idle(s))
+            break;
+        uint64_t i = atomic_load_explicit(&s->finished, memory_order_relaxed);
+        struct slot *slot = &s->ring[i % RING];
+        if (atomic_load(&stopping) || atomic_load_explicit(&s->stopped, memory_order_relaxed)) {
+            if (slot->task.release)
+                slot->task.release(slot->task.arg);
+        } else {
+            jitter();
+            int status = run_task(s, &slot->task, slot->note);
+            if (status)
+                set_error(s, status);
+        }
+        free(slot->note);
+        slot->note = NULL;
+        if (i + 1 == atomic_load_explicit(&s->pushed, memory_order_acquire)) {
+            pthread_mutex_lock(&s->lock);
+            if (i + 1 == atomic_load(&s->pushed))
+                atomic_store_explicit(&s->state, STREAM_IDLE, memory_order_release);
+            finish(s);
+            pthread_mutex_unlock(&s->lock);
+        } else {
+            finish(s);
+        }
+    }
+    if (atomic_load(&s->end))
+        free_slots(s);
+    atomic_fetch_sub(&threads_alive, 1);
+    return NULL;
+}
+
+static void wake_device(struct stream *s)
+{
+    atomic_fetch_add(&s->wake, 1);
+    if (atomic_load(&s->asleep))
+        futex_wake(&s->wake, 1, false);
+}
+
+/* Under s->lock. */
+static int start_thread(struct stream *s)
+{
+    if (!s->ring && !(s->ring = calloc(RING, sizeof *s->ring)))
+        return fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "no memory for the queue of stream %u", s->handle.id);
+    char name[16];
+    snprintf(name, sizeof name, "npu-stream-%u", s->handle.id % 1000);
+    atomic_fetch_add(&threads_alive, 1);
+    if (thread_start(serve, s, name)) {
+        atomic_fetch_sub(&threads_alive, 1);
+        return fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "cannot start the thread of stream %u", s->handle.id);
+    }
+    s->threaded = true;
+    return ACL_SUCCESS;
+}
+
+/* The caller's note for its next task, as one string "name\0where"; NULL when there is none. */
+static char *take_note(struct local *me)
+{
+    size_t n = strlen(me->note_name) + 1, w = strlen(me->note_where) + 1;
+    char *note = malloc(n + w);
+    if (note) {
+        memcpy(note, me->note_name, n);
+        memcpy(note + n, me->note_where, w);
+    }
+    me->noted = false;
+    return note;
+}
+
+static int drop(const struct task *task, int status)
+{
+    if (task->release)
+        task->release(task->arg);
+    return status;
+}
+
+int stream_push(struct stream *s, const struct task *task)
+{
+    struct local *me = local();
+    char *note = me->noted ? take_note(me) : NULL;
+    pthread_mutex_lock(&s->lock);
+    while (atomic_load(&s->pushed) - atomic_load(&s->finished) >= RING) {
+        uint64_t full = atomic_load(&s->finished);
+        pthread_mutex_unlock(&s->lock);
+        atomic_fetch_add(&s->waiters, 1);
+        uint32_t seen = atomic_load(&s->finish_word);
+        if (atomic_load(&s->finished) == full)
+            futex_wait(&s->finish_word, seen, SLICE_NS, false);
+        atomic_fetch_sub(&s->waiters, 1);
+        pthread_mutex_lock(&s->lock);
+    }
+    int status = s->threaded ? ACL_SUCCESS : start_thread(s);
+    if (status || atomic_load(&stopping)) {
+        pthread_mutex_unlock(&s->lock);
+        free(note);
+        return drop(task, status ? status : ACL_ERROR_RT_STREAM_ABORT);
+    }
+    uint64_t i = atomic_load(&s->pushed);
+    s->ring[i % RING] = (struct slot){.task = *task, .note = note};
+    uint32_t state = atomic_load(&s->state);
+    for (;;) {
+        uint32_t next = state == STREAM_IDLE ? STREAM_DEVICE : state == STREAM_AT_ONCE ? STREAM_AT_ONCE_QUEUED : state;
+        if (next == state || atomic_compare_exchange_weak(&s->state, &state, next)) {
+            state = next;
+            break;
+        }
+    }
+    atomic_store(&s->pushed, i + 1);
+    me->task = (uint32_t)(atomic_load_explicit(&s->at_once, memory_order_relaxed) + i);
+    pthread_mutex_unlock(&s->lock);
+    if (state == STREAM_DEVICE)
+        wake_device(s);
+    return ACL_SUCCESS;
+}
+
+/* The stream is ours (AT_ONCE): runs the task, then gives the stream back or over to the device thread. */
+static int run_at_once(struct stream *s, const struct task *task)
+{
+    struct local *me = local();
+    char *note = __builtin_expect(me->noted, 0) ? take_note(me) : NULL;
+    uint64_t n = atomic_load_explicit(&s->at_once, memory_order_relaxed);
+    me->task = task_id(s);
+    int status = run_task(s, task, note);
+    free(note);
+    atomic_store_explicit(&s->at_once, n + 1, memory_order_relaxed);
+    uint32_t state = STREAM_AT_ONCE;
+    if (!atomic_compare_exchange_strong(&s->state, &state, STREAM_IDLE)) {
+        pthread_mutex_lock(&s->lock);
+        atomic_store(&s->state, STREAM_DEVICE);
+        pthread_mutex_unlock(&s->lock);
+        wake_device(s);
+    }
+    return status;
+}
+
+int stream_enqueue(aclrtStream handle, const struct task *task)
+{
+    struct stream *s;
+    int status = stream_get(handle, &s);
+    if (__builtin_expect(status != 0, 0))
+        return drop(task, status);
+    uint32_t state = STREAM_IDLE;
+    if (task->work <= at_once_limit() - 1 && running != s &&
+        atomic_compare_exchange_strong_explicit(&s->state, &state, STREAM_AT_ONCE, memory_order_acquire,
+                                                memory_order_relaxed))
+        return run_at_once(s, task);
+    status = stream_push(s, task);
+    if (status == 0 && blocking()) {
+        stream_wait(s, -1);
+        status = stream_take_error(s);
+    }
+    return status;
+}
+
+int stream_wait(struct stream *s, int64_t ms)
+{
+    uint64_t goal = atomic_load(&s->pushed);
+    if (atomic_load_explicit(&s->finished, memory_order_acquire) >= goal)
+        return ACL_SUCCESS;
+    int64_t now = clock_ns(), spin = now + spin_ns(), end = ms < 0 ? INT64_MAX : now + ms * 1000000;
+    while (clock_ns() < spin)
+        for (int i = 0; i < 32; i++) {
+            if (atomic_load_explicit(&s->finished, memory_order_acquire) >= goal)
+                return ACL_SUCCESS;
+            cpu_relax();
+        }
+    int status = ACL_SUCCESS;
+    atomic_fetch_add(&s->waiters, 1);
+    for (;;) {
+        uint32_t seen = atomic_load(&s->finish_word);
+        if (atomic_load(&s->finished) >= goal)
+            break;
+        now = clock_ns();
+        if (now >= end) {
+            status = ACL_ERROR_RT_STREAM_SYNC_TIMEOUT;
+            break;
+        }
+        futex_wait(&s->finish_word, seen, end - now < SLICE_NS ? end - now : SLICE_NS, false);
+    }
+    atomic_fetch_sub(&s->waiters, 1);
+    return status;
+}
+
+bool stream_pause(struct stream *s, uint32_t aborts, _Atomic uint32_t *word, uint32_t seen, bool shared)
+{
+    if (atomic_load(&s->aborts) != aborts || atomic_load(&stopping))
+        return false;
+    futex_wait(word, seen, 5000000, shared);
+    return atomic_load(&s->aborts) == aborts && !atomic_load(&stopping);
+}
+
+void stream_abort(struct stream *s, int code)
+{
+    pthread_mutex_lock(&s->lock);
+    bool busy = atomic_load(&s->pushed) != atomic_load(&s->finished);
+    if (busy && !s->failed) {
+        s->failed = true;
+        s->error = code;
+        free(s->error_text);
+        s->error_text = strdup("the tasks of the stream were aborted");
+    }
+    if (busy)
+        atomic_store(&s->stopped, 1); /* until stream_take_error() */
+    atomic_fetch_add(&s->aborts, 1);
+    pthread_mutex_unlock(&s->lock);
+}
+
+struct stream *stream_new(struct context *context, uint32_t priority, uint32_t flags)
+{
+    struct stream *s = handle_new(&stream_table);
+    if (!s)
+        return NULL;
+    s->context = context;
+    s->device = context->device;
+    s->priority = priority;
+    s->flags = flags;
+    pthread_mutex_init(&s->lock, NULL);
+    return s;
+}
+
+void stream_free(struct stream *s, bool force)
+{
+    if (!handle_retire(s))
+        return;
+    if (force)
+        stream_abort(s, ACL_ERROR_RT_STREAM_ABORT);
+    if (running != s)
+        stream_wait(s, -1);
+    callback_forget(s);
+    pthread_mutex_lock(&s->lock);
+    bool threaded = s->threaded;
+    pthread_mutex_unlock(&s->lock);
+    if (!threaded) {
+        free_slots(s);
+        return;
+    }
+    atomic_store(&s->end, 1);
+    wake_device(s);
+}
+
+int stream_get(aclrtStream handle, struct stream **out)
+{
+    struct local *me = local();
+    struct context *c = me->context;
+    if (__builtin_expect(!c || !handle_valid(&context_table, c), 0))
+        return context_current() ? ACL_ERROR_RT_CONTEXT_NULL : fail_code();
+    struct stream *s = handle;
+    if (!s) {
+        s = atomic_load_explicit(&c->stream, memory_order_acquire);
+        if (!s && !(s = context_default_stream(c)))
+            return fail(ACL_ERROR_RT_NO_STREAM_RESOURCE, "no memory for the default stream");
+    } else if (!handle_valid(&stream_table, s)) {
+        return fail(ACL_ERROR_RT_INVALID_HANDLE, "stream %p does not exist (destroyed, or never created)", handle);
+    }
+    if (s->context != c)
+        return fail(ACL_ERROR_RT_STREAM_CONTEXT,
+                    "stream %u belongs to another context (device %d) than the current one (device %d)", s->handle.id,
+                    s->device->id, c->device->id);
+    *out = s;
+    return ACL_SUCCESS;
+}
+
+static int stop_one(void *object, void *unused)
+{
+    struct stream *s = object;
+    (void)unused;
+    atomic_fetch_add(&s->aborts, 1);
+    atomic_fetch_add(&s->wake, 1);
+    futex_wake(&s->wake, 1, false);
+    return 0;
+}
+
+void streams_stop(void)
+{
+    atomic_store(&stopping, true);
+    handle_each(&stream_table, stop_one, NULL);
+    for (int64_t until = clock_ns() + 3000000000; atomic_load(&threads_alive) > 0 && clock_ns() < until;)
+        nanosleep(&(struct timespec){0, 200000}, NULL);
+}
+
+void streams_after_fork(void)
+{
+    atomic_store(&threads_alive, 0);
+    running = NULL;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Streams: tasks in order. A stream is idle, or one caller runs a small task at once, or its device thread works off
+ * the queue; `state` says which, and who moves it out of IDLE owns the stream:
+ *
+ *   IDLE → AT_ONCE              a caller runs one task; no lock
+ *   AT_ONCE → IDLE              it has finished and nobody queued meanwhile
+ *   AT_ONCE → AT_ONCE_QUEUED    somebody queued behind it (under `lock`); at its end it hands over to the device thread
+ *   IDLE, AT_ONCE_QUEUED → DEVICE   (under `lock`) the device thread has work
+ *   DEVICE → IDLE               (under `lock`) the queue is empty
+ *
+ * `pushed` and `finished` count queued tasks; what runs at once is finished when its call returns and is not counted.
+ */
+#ifndef ANYNPU_RUNTIME_STREAM_H
+#define ANYNPU_RUNTIME_STREAM_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "context.h"
+#include "door.h"
+#include "handle.h"
+
+enum stream_state { STREAM_IDLE, STREAM_AT_ONCE, STREAM_AT_ONCE_QUEUED, STREAM_DEVICE };
+
+struct slot {
+    struct task task;
+    char *note; /* owned copy of the caller's note, or NULL */
+};
+
+struct stream {
+    struct handle handle;
+    struct context *context;
+    struct device *device;
+    uint32_t priority, flags, tag, overflow, cache_info;
+    _Atomic uint32_t failure_mode, stopped; /* ACL_STOP_ON_FAILURE; a task failed in that mode */
+    _Atomic uint32_t cores[2];              /* limits, 0: the device's */
+    _Atomic uint32_t subscribers;           /* threads that process this stream's callbacks: see callback.c */
+
+    _Alignas(64) _Atomic uint32_t state;
+    _Atomic uint64_t at_once; /* tasks run at once; owner of AT_ONCE */
+
+    _Alignas(64) pthread_mutex_t lock; /* producers; transitions named above */
+    struct slot *ring;
+    _Atomic uint64_t pushed;
+    bool threaded; /* the device thread exists */
+    bool failed;   /* error and error_text are set */
+    int error;
+    char *error_text;
+    uint32_t failed_task;
+
+    _Alignas(64) _Atomic uint64_t finished;
+    _Atomic uint32_t finish_word; /* changes with `finished`, for waiters to sleep on */
+    _Atomic uint32_t waiters;
+
+    _Alignas(64) _Atomic uint32_t wake; /* the device thread sleeps on it */
+    _Atomic uint32_t asleep;
+    _Atomic uint32_t aborts; /* changes when waiting tasks must give up */
+    _Atomic uint32_t end;    /* the device thread ends when the queue is empty */
+};
+
+extern struct handle_table stream_table;
+
+/* The stream behind a handle (NULL: the default stream of the current context), checked: 0, 107002, 107003 or 107017.
+ */
+int stream_get(aclrtStream handle, struct stream **stream);
+
+struct stream *stream_new(struct context *context, uint32_t priority, uint32_t flags);
+void stream_free(struct stream *stream, bool force);
+
+/* Queues behind everything, also when the stream is idle: for tasks that wait. */
+int stream_push(struct stream *stream, const struct task *task);
+
+/* Nothing queued and nothing running on the device thread. */
+static inline bool stream_is_idle(struct stream *stream)
+{
+    return atomic_load_explicit(&stream->finished, memory_order_acquire) ==
+           atomic_load_explicit(&stream->pushed, memory_order_acquire);
+}
+
+/* Waits for what was pushed so far; ms < 0: no limit. 0 or ACL_ERROR_RT_STREAM_SYNC_TIMEOUT (no text). */
+int stream_wait(struct stream *stream, int64_t ms);
+
+/* Pending error: returned with its text, and cleared. */
+int stream_take_error(struct stream *stream);
+
+/* Drops queued tasks and makes waiting ones give up; code becomes the pending error when something was dropped. */
+void stream_abort(struct stream *stream, int code);
+
+/* From a task that waits: sleeps on word while it is `seen`, at most a slice; false when the stream was aborted.
+ * aborts: the value of stream->aborts when the task began. */
+bool stream_pause(struct stream *stream, uint32_t aborts, _Atomic uint32_t *word, uint32_t seen, bool shared);
+
+/* The stream whose task this thread runs (NULL: none). */
+struct stream *stream_running(void);
+
+/* Stops all device threads before the process ends. */
+void streams_stop(void);
+void streams_after_fork(void);
+
+#endif
