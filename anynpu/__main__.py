@@ -20,10 +20,17 @@ def main(arguments: list[str] | None = None) -> int:
     install.add_argument("--copy", action="store_true", help="copy the files instead of linking to this package")
     install.add_argument("--force", action="store_true", help="replace what is there, even if it is not ours")
 
+    examine = commands.add_parser("doctor", help="say which layer is wrong and what to type")
+    examine.add_argument("--json", action="store_true", help="as JSON")
+
     chosen = parser.parse_args(arguments)
     if chosen.command == "path":
         print(toolkit_path())
         return 0
+    if chosen.command == "doctor":
+        from .doctor import doctor
+
+        return doctor(as_json=chosen.json)
     from .install import install_toolkit
 
     return install_toolkit(chosen.prefix, copy=chosen.copy, force=chosen.force)

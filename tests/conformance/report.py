@@ -82,8 +82,8 @@ def page(opinfo, models):
         f"{opinfo['meta']['when'].split()[0]} · {name} ({arch}) · {system} · Python {platform.python_version()} · "
         f"torch {opinfo['meta']['torch']} · {opinfo['meta'].get('backend', 'torch_npu')}",
         "",
-        "PyTorch's own operator samples (`op_db`) run on `npu` and on the CPU; values, shapes, dtypes and layouts must agree. A check",
-        "is one operator with one dtype in one form (forward, backward, in-place, `out=`).",
+        "PyTorch's own operator samples (`op_db`) run on `npu` and on the CPU; values, shapes, dtypes and layouts must agree. A",
+        "check is one operator with one dtype in one form (forward, backward, in-place, `out=`).",
         "",
         f"**{total['ok']} of {total['run']} checks ok ({total['pct']} %)**, {total['tight']} of them within "
         f"`torch.testing`'s default "
