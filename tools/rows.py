@@ -9,7 +9,7 @@ name, the parameters of GetWorkspaceSize in order (``!`` written by the operator
 function, optionally the family's code and detail (C expressions). ``#`` begins a comment. The family ``x.rows`` includes
 ``ops/x.h``, which declares its prepare functions.
 
-    rows.py --out DIR x.rows y.rows …     writes DIR/include/aclnnop/*.h, DIR/x_rows.c …, DIR/opapi.exports
+    rows.py --out DIR x.rows y.rows …     writes DIR/include/aclnnop/*.h, DIR/x_rows.c …, DIR/opapi.exports, DIR/row_cases.c
 """
 from __future__ import annotations
 
@@ -125,6 +125,31 @@ def definitions(family: Family) -> str:
     return "\n".join(out)
 
 
+def cases(families: list[Family]) -> str:
+    """What tests/aclnn/rows.h describes: every operator, callable with an array of arguments."""
+    rows = [row for family in families for row in family.rows]
+    out = ["/* SPDX-License-Identifier: BSD-3-Clause */", '#include "aclnn/rows.h"', ""]
+    out += [f'#include "aclnnop/{h}"' for h in sorted({r.header for r in rows})] + [""]
+    table = []
+    for row in rows:
+        values = ", ".join(argument(i, p) for i, p in enumerate(row.params))
+        params = ", ".join(f'{{"{p.name}", \'{TYPES[p.type][3]}\', {int(p.output)}, {int(p.optional)}}}' for p in row.params)
+        out += [
+            f"static aclnnStatus prepare_{row.name}(const union op_value *v, uint64_t *size, aclOpExecutor **executor)", "{",
+            f"    return {row.name}GetWorkspaceSize({values}, size, executor);", "}",
+            f"static const struct op_param {row.name}_param[] = {{{params}}};", "",
+        ]
+        table.append(f'    {{"{row.name}", {row.name}_param, {len(row.params)}, prepare_{row.name}, {row.name}}},')
+    out += ["const struct row_case row_cases[] = {", *table, "};", f"const int row_case_count = {len(table)};", ""]
+    return "\n".join(out)
+
+
+def argument(index: int, param: Param) -> str:
+    _, written, member, kind = TYPES[param.type]
+    cast = f"({written.strip()})" if param.output or kind in "id" else ""
+    return f"{cast}v[{index}].{member}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=pathlib.Path, required=True)
@@ -133,8 +158,8 @@ def main() -> None:
     include = args.out / "include" / "aclnnop"
     include.mkdir(parents=True, exist_ok=True)
     exports, seen, headers = [], set(), {}
-    for path in args.rows:
-        family = parse(path)
+    families = [parse(path) for path in args.rows]
+    for path, family in zip(args.rows, families):
         for row in family.rows:
             if row.name in seen:
                 sys.exit(f"{path}: {row.name} is defined twice")
@@ -146,6 +171,7 @@ def main() -> None:
         write(include / name, header(rows))
     for stale in set(include.iterdir()) - {include / n for n in headers}:
         stale.unlink()
+    write(args.out / "row_cases.c", cases(families))
     write(args.out / "opapi.exports", "\n".join(sorted(exports)) + "\n")
 
 

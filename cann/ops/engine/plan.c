@@ -238,17 +238,28 @@ static uint32_t kind_magic(char kind)
     }
 }
 
+static int check_tensor(struct plan *plan, const char *name, const aclTensor *tensor)
+{
+    if (dtype_size(tensor->view.dtype))
+        return ACLNN_SUCCESS;
+    return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "Tensor %s not implemented for %s.", name, dtype_name(tensor->view.dtype));
+}
+
 static int check_elements(struct plan *plan, const struct op_param *param, const aclTensorList *list)
 {
     enum object_magic magic = param->kind == 'L' ? MAGIC_TENSOR : MAGIC_SCALAR;
-    for (uint64_t i = 0; i < list->size; i++)
-        if (list->value[i] && !object_is(list->value[i], magic))
-            return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "Element %lu of %s was destroyed.", (unsigned long)i,
-                             param->name);
+    for (uint64_t i = 0; i < list->size; i++) {
+        if (!list->value[i])
+            continue;
+        if (!object_is(list->value[i], magic))
+            return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "Element %lu of %s was destroyed.", (unsigned long)i, param->name);
+        if (magic == MAGIC_TENSOR)
+            TRY(check_tensor(plan, param->name, list->value[i]));
+    }
     return ACLNN_SUCCESS;
 }
 
-/* Null and dead handles. Everything else was checked when the handle was made. */
+/* Null and dead handles, types without whole bytes. Everything else was checked when the handle was made. */
 static int check_args(struct plan *plan, const union op_value *arg)
 {
     const struct op_row *row = plan->row;
@@ -267,7 +278,9 @@ static int check_args(struct plan *plan, const union op_value *arg)
         if (!object_is(arg[p].tensor, kind_magic(param->kind)))
             return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "%s %s was destroyed or never created.",
                              kind_name(param->kind), param->name);
-        if (param->kind == 'L' || param->kind == 'Q')
+        if (param->kind == 'T')
+            TRY(check_tensor(plan, param->name, arg[p].tensor));
+        else if (param->kind == 'L' || param->kind == 'Q')
             TRY(check_elements(plan, param, arg[p].tensors));
     }
     return ACLNN_SUCCESS;
