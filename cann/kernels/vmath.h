@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Elementary functions that vectorise: straight-line C without branches, tables or calls, so that a loop over one of them
- * becomes SIMD code at every ISA level and gives the same bits on all of them (no contraction, no fma).
+/* Elementary functions that vectorise: straight-line C without branches, tables or calls, so that a loop over one of
+ * them becomes SIMD code at every ISA level and gives the same bits on all of them (no contraction, no fma).
  *
- * x_f32 works in float (≤ 2 ulp); x_f32 marked "in double" works in double inside (≤ 0.51 ulp); x_f64 is within 1 ulp or
- * two. Polynomials are minimax fits; the error beside each is the fit's own, relative unless said otherwise. Rounding to
- * an integer adds a number so large that its last bit counts ones; that integer then sits in the sum's low bits. */
+ * x_f32 works in float (≤ 2 ulp); x_f32 marked "in double" works in double inside (≤ 0.51 ulp); x_f64 is within 1 ulp
+ * or two. Polynomials are minimax fits; the error beside each is the fit's own, relative unless said otherwise.
+ * Rounding to an integer adds a number so large that its last bit counts ones; that integer then sits in the sum's low
+ * bits. */
 #ifndef ANYNPU_KERNELS_VMATH_H
 #define ANYNPU_KERNELS_VMATH_H
 
@@ -16,9 +17,9 @@
 
 #define ROUND_F32 0x1.8p23f
 #define ROUND_F64 0x1.8p52
-#define LOG2E 0x1.71547652b82fep0
-#define LN2_HI 0x1.62e42fee00000p-1 /* 33 bits of ln 2: products with |n| < 2^20 are exact */
-#define LN2_LO 0x1.a39ef35793c76p-33
+#define LOG2E     0x1.71547652b82fep0
+#define LN2_HI    0x1.62e42fee00000p-1 /* 33 bits of ln 2: products with |n| < 2^20 are exact */
+#define LN2_LO    0x1.a39ef35793c76p-33
 
 VMATH uint32_t bits_f32(float x)
 {
@@ -64,8 +65,7 @@ VMATH double pow2_f64(double sum)
 /* (e^r - 1 - r) / r² on |r| ≤ ln2/2: 3e-9 of e^r */
 VMATH float exp_tail_f32(float r)
 {
-    return 0x1.fffffcp-2f +
-           r * (0x1.55549p-3f + r * (0x1.5558fp-5f + r * (0x1.123a6cp-7f + r * 0x1.6a251p-10f)));
+    return 0x1.fffffcp-2f + r * (0x1.55549p-3f + r * (0x1.5558fp-5f + r * (0x1.123a6cp-7f + r * 0x1.6a251p-10f)));
 }
 
 /* e^r = 2^n e^r', n as a sum; r reduced in two parts of ln 2. */
@@ -140,6 +140,12 @@ VMATH double exp_f64(double x)
     x = x > 710.0 ? 710.0 : x;
     double sum, r = exp_reduce_f64(x, &sum);
     return exp_scale_f64(1.0 + (r + r * r * exp_tail_f64(r)), sum);
+}
+
+/* Not a vector function: libm's. */
+VMATH double expm1_f64(double x)
+{
+    return expm1(x);
 }
 
 /* e^r to 1e-12 for results that end as float; |x| ≤ 700 */
@@ -259,14 +265,28 @@ VMATH double sigmoid_f64(double x)
     return 1.0 / (1.0 + exp_f64(-x));
 }
 
+/* log(1 + e) on 0 ≤ e ≤ 1 by s = e/(2+e): 2s + s z R(z), z = s² (1e-10) */
+VMATH float log1p_unit_f32(float e)
+{
+    float q = e / (2.0f + e), z = q * q;
+    float r = 0x1.b7185p-3f + z * 0x1.f0cb22p-3f;
+    r = 0x1.25061cp-2f + z * r;
+    r = 0x1.9996ccp-2f + z * r;
+    r = 0x1.555558p-1f + z * r;
+    return q + (q + q * z * r);
+}
+
 /* log(1 + e^x) = max(x, 0) + log1p(e^-|x|) */
 VMATH float softplus_f32(float x)
 {
-    float a = fabsf(x);
-    double e = exp_short_f64(-(double)(a > 200.0f ? 200.0f : a));
-    double y = log1p_wide_f64(e);
-    double top = x > 0.0f ? (double)x : 0.0;
-    return x == x ? (float)(top + y) : x;
+    float y = log1p_unit_f32(exp_flush_f32(-fabsf(x)));
+    return x > 0.0f ? x + y : y;
+}
+
+VMATH double softplus_f64(double x)
+{
+    double y = log1p(exp_f64(-fabs(x)));
+    return x > 0.0 ? x + y : y;
 }
 
 /* ---- the error function ---- */
@@ -318,6 +338,12 @@ VMATH double erfc_wide_f64(double x)
     return x < 0.0 ? 2.0 - y : y;
 }
 
+VMATH double normal_cdf_f64(double x, double *density)
+{
+    *density = exp_f64(-0.5 * x * x) * 0x1.9884533d43651p-2;
+    return 0.5 * erfc(x * -0x1.6a09e667f3bcdp-1);
+}
+
 /* Φ(x), the normal distribution function, with relative accuracy in both tails; density: e^(-x²/2)/√2π */
 VMATH float normal_cdf_f32(float x, float *density)
 {
@@ -331,9 +357,9 @@ VMATH float normal_cdf_f32(float x, float *density)
 
 #define TRIG_MAX_F32 0x1p25f
 #define TRIG_MAX_F64 0x1p20
-#define PIO2_1 0x1.921fb54000000p+0 /* 27 bits each, then the rest */
-#define PIO2_2 0x1.10b461p-30
-#define PIO2_3 0x1.a62633145c06ep-58
+#define PIO2_1       0x1.921fb54000000p+0 /* 27 bits each, then the rest */
+#define PIO2_2       0x1.10b461p-30
+#define PIO2_3       0x1.a62633145c06ep-58
 
 VMATH float trig_reduce_f32(float x, uint32_t *quadrant)
 {

@@ -117,6 +117,9 @@ aclnnStatus op_prepare(const struct op_row *row, const union op_value *arg, uint
 aclnnStatus op_launch(const struct op_row *row, void *workspace, uint64_t workspace_size, aclOpExecutor *executor,
                       aclrtStream stream) DOOR(op_launch);
 
+/* The row whose operator is being prepared, for texts. */
+const struct op_row *plan_row(const struct plan *plan) DOOR(plan_row);
+
 /* Memory that lives as long as the plan, zeroed, 64-byte aligned. Never NULL inside prepare: when memory is short the
  * plan is marked failed, op_prepare reports it, and the pointer goes to a spare block that is never run. */
 void *plan_alloc(struct plan *plan, size_t bytes) DOOR(plan_alloc);

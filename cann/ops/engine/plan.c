@@ -56,6 +56,11 @@ static inline void *take(struct plan *plan, size_t bytes, size_t align)
     return (void *)at;
 }
 
+const struct op_row *plan_row(const struct plan *plan)
+{
+    return plan->row;
+}
+
 void *plan_alloc(struct plan *plan, size_t bytes)
 {
     void *p = take(plan, bytes, ALIGN);
