@@ -47,20 +47,19 @@ struct view view_make(aclDataType dtype, int32_t rank, const int64_t *dim)
 
 bool view_broadcast(struct view *out, const struct view *v, int32_t rank, const int64_t *dim)
 {
-    if (v->rank > rank)
-        return false;
-    struct view r = {.data = v->data, .dtype = v->dtype, .rank = rank};
     int32_t shift = rank - v->rank;
-    for (int32_t i = 0; i < rank; i++) {
-        r.dim[i] = dim[i];
-        if (i < shift)
-            continue;
-        if (v->dim[i - shift] == dim[i])
-            r.stride[i] = v->stride[i - shift];
-        else if (v->dim[i - shift] != 1)
+    if (shift < 0)
+        return false;
+    for (int32_t i = 0; i < v->rank; i++)
+        if (v->dim[i] != dim[i + shift] && v->dim[i] != 1)
             return false;
+    for (int32_t i = rank; i-- > 0;) { /* downwards: out may be v */
+        out->stride[i] = i >= shift && v->dim[i - shift] == dim[i] ? v->stride[i - shift] : 0;
+        out->dim[i] = dim[i];
     }
-    *out = r;
+    out->data = v->data;
+    out->dtype = v->dtype;
+    out->rank = rank;
     return true;
 }
 

@@ -207,28 +207,21 @@ static int run_copy(void *arg)
 void plan_copy(struct plan *plan, struct view *dst, const struct view *src)
 {
     char have[256], want[256];
-    struct view shaped;
-    if (!view_broadcast(&shaped, src, dst->rank, dst->dim)) {
-        plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "%s: the shape %s cannot be broadcast to %s.", plan->row->name,
-                  shape_text(have, sizeof have, src->rank, src->dim),
-                  shape_text(want, sizeof want, dst->rank, dst->dim));
-        return;
-    }
     if (!copy_converts(dst->dtype, src->dtype)) {
         plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "%s: %s cannot be converted to %s.", plan->row->name,
                   dtype_name(src->dtype), dtype_name(dst->dtype));
         return;
     }
     int64_t count = view_count(dst);
-    if (count == 0)
-        return;
     struct copy *c = plan_alloc(plan, sizeof *c);
     c->dst = dst;
     c->src = plan_alias(plan, src, 0);
-    c->src->rank = shaped.rank;
-    memcpy(c->src->dim, shaped.dim, sizeof shaped.dim[0] * (size_t)shaped.rank);
-    memcpy(c->src->stride, shaped.stride, sizeof shaped.stride[0] * (size_t)shaped.rank);
-    plan_step(plan, run_copy, c, (uint64_t)count * (dtype_size(dst->dtype) + dtype_size(src->dtype)) / 10);
+    if (!view_broadcast(c->src, src, dst->rank, dst->dim))
+        plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "%s: the shape %s cannot be broadcast to %s.", plan->row->name,
+                  shape_text(have, sizeof have, src->rank, src->dim),
+                  shape_text(want, sizeof want, dst->rank, dst->dim));
+    else if (count)
+        plan_step(plan, run_copy, c, (uint64_t)count * (dtype_size(dst->dtype) + dtype_size(src->dtype)) / 10);
 }
 
 static int run_fill(void *arg)

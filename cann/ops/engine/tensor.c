@@ -30,19 +30,17 @@ static bool product_of(const char *what, uint64_t rank, const int64_t *dim, size
         return BAD("The %s has %lu dimensions, at most %d are supported.", what, (unsigned long)rank, VIEW_RANK_MAX);
     if (rank && !dim)
         return BAD("The %s has %lu dimensions, but the pointer to them is null.", what, (unsigned long)rank);
-    int64_t n = 1, bytes;
+    int64_t bytes = element ? (int64_t)element : 1;
+    bool empty = false, fits = true;
     for (uint64_t i = 0; i < rank; i++) {
         if (dim[i] < 0)
             return BAD("Dimension %lu of the %s is negative: %ld.", (unsigned long)i, what, (long)dim[i]);
-        if (__builtin_mul_overflow(n, dim[i] ? dim[i] : 1, &n))
-            return BAD("The %s has more than 2^63 elements.", what);
+        empty |= dim[i] == 0;
+        fits &= !__builtin_mul_overflow(bytes, dim[i] ? dim[i] : 1, &bytes);
     }
-    if (__builtin_mul_overflow(n, (int64_t)(element ? element : 1), &bytes))
+    if (!fits)
         return BAD("The %s has more than 2^63 bytes.", what);
-    for (uint64_t i = 0; i < rank; i++)
-        if (dim[i] == 0)
-            n = 0;
-    *count = n;
+    *count = empty ? 0 : element > 1 ? bytes / (int64_t)element : bytes;
     return true;
 }
 
@@ -68,7 +66,7 @@ static bool describe(aclTensor *t, const int64_t *dims, uint64_t rank, aclDataTy
 {
     int64_t count, storage_count, span, end;
     size_t element = dtype_size(dtype);
-    if (strcmp(dtype_name(dtype), "DT_UNDEFINED") == 0)
+    if (!element && strcmp(dtype_name(dtype), "DT_UNDEFINED") == 0)
         return BAD("The data type %d of a tensor is unknown.", (int)dtype);
     if (!product_of("view shape", rank, dims, element, &count) ||
         !product_of("storage shape", storage_rank, storage_dims, element, &storage_count))
