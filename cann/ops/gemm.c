@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Products of views; see gemm.h. A product of matrices is cut into tiles of at most ROWS rows; every tile packs the
+ * panel of b that it needs on its stack, so nothing is shared and nothing allocated. Vectors go another way, straight
+ * through memory. */
+#include "ops/gemm.h"
+
+enum {
+    ROWS = 504,         /* of a in one tile: [504][GEMM_KC] floats stay in the second cache; a multiple of every mr */
+    DIRECT_ROWS = 144,  /* with fewer rows packing b costs more than it gives */
+    ALONE = 1000000,    /* operations not worth a second thread */
+    TILE = 2000000,     /* operations of a tile, at least */
+    GEMV_BYTES = 65536, /* of the matrix in one piece */
+    SEGMENT = 16384     /* elements of a long dot product summed by themselves */
+};
+
+/* A plan's product; dimension d of the batch moves operand x by x.stride[d]. */
+struct job {
+    struct view *a, *b, *c;
+    const struct view *cin; /* c's rank, or NULL */
+    int32_t batch;          /* dimensions */
+    int64_t count;          /* products */
+    struct gemm one;        /* without addresses */
+    int64_t tile_m, tile_n, tiles_m, tiles_n;
+    struct gemm_integers integers;
+    struct gemv vector;
+    int64_t pieces;
+    double *part; /* sums of a long dot product's segments */
+};
+
+static int64_t max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t parts(int64_t n, int64_t size)
+{
+    return (n + size - 1) / size;
+}
+
+/* ---- inside a step ---- */
+
+static char *batch_at(const struct view *v, int32_t batch, int64_t index)
+{
+    int64_t offset = 0;
+    for (int32_t d = batch; d-- > 0; index /= v->dim[d])
+        offset += index % v->dim[d] * v->stride[d];
+    return v->data + offset * (int64_t)dtype_size(v->dtype);
+}
+
+void gemm_part(const struct gemm *g, int64_t i0, int64_t i1, int64_t j0, int64_t j1)
+{
+    enum { PANEL = GEMM_KC * GEMM_NR_MAX * sizeof(float) };
+    _Alignas(64) char panel[PANEL];
+    int nr = g->kernels->nr;
+    bool direct = g->b_cs == 1 && i1 - i0 <= DIRECT_ROWS;
+    struct gemm_block block = {.m = i1 - i0, .a_rs = g->a_rs, .a_cs = g->a_cs, .c_rs = g->c_rs, .alpha = g->alpha};
+    for (int64_t p = 0; p == 0 || p < g->k; p += GEMM_KC) {
+        block.k = min(g->k - p, GEMM_KC);
+        block.a = g->a + (i0 * g->a_rs + p * g->a_cs) * g->size;
+        block.beta = p ? 1 : g->beta;
+        block.cin_rs = p ? g->c_rs : g->cin_rs;
+        block.cin_cs = p ? 1 : g->cin_cs;
+        for (int64_t j = j0; j < j1; j += block.n) {
+            const char *b = g->b + (p * g->b_rs + j * g->b_cs) * g->size;
+            block.n = direct && j1 - j >= nr ? (j1 - j) / nr * nr : min(j1 - j, nr);
+            if (direct && block.n >= nr) {
+                block.b = b;
+                block.b_rs = g->b_rs;
+            } else {
+                g->kernels->pack(panel, b, g->b_rs, g->b_cs, block.k, block.n);
+                block.b = panel;
+                block.b_rs = 0;
+            }
+            block.c = g->c + (i0 * g->c_rs + j) * g->size;
+            block.cin = p ? block.c : g->cin + (i0 * g->cin_rs + j * g->cin_cs) * g->size;
+            g->kernels->block(&block);
+        }
+    }
+}
+
+static void run_tiles(void *arg, int64_t begin, int64_t end)
+{
+    const struct job *job = arg;
+    struct gemm g = job->one;
+    int64_t tiles = job->tiles_m * job->tiles_n;
+    for (int64_t t = begin; t < end; t++) {
+        int64_t index = t / tiles, i = t % tiles / job->tiles_n * job->tile_m,
+                j = t % tiles % job->tiles_n * job->tile_n;
+        g.a = batch_at(job->a, job->batch, index);
+        g.b = batch_at(job->b, job->batch, index);
+        g.c = batch_at(job->c, job->batch, index);
+        g.cin = job->cin ? batch_at(job->cin, job->batch, index) : g.c;
+        gemm_part(&g, i, min(g.m, i + job->tile_m), j, min(g.n, j + job->tile_n));
+    }
+}
+
+static int run_matrices(void *arg)
+{
+    struct job *job = arg;
+    int64_t tiles = job->count * job->tiles_m * job->tiles_n;
+    if (tiles == 1)
+        run_tiles(job, 0, 1);
+    else
+        parallel(tiles, max(1, TILE / max(1, 2 * job->tile_m * job->tile_n * job->one.k)), run_tiles, job);
+    return 0;
+}
+
+static void run_integer_rows(void *arg, int64_t begin, int64_t end)
+{
+    const struct job *job = arg;
+    int64_t size = (int64_t)dtype_size(job->c->dtype), m = job->integers.m;
+    struct gemm_integers g = job->integers;
+    for (int64_t r = begin; r < end; r += g.m) {
+        int64_t i = r % m;
+        g.m = min(m - i, end - r);
+        g.a = batch_at(job->a, job->batch, r / m) + i * g.a_rs * size;
+        g.b = batch_at(job->b, job->batch, r / m);
+        g.c = batch_at(job->c, job->batch, r / m) + i * g.c_rs * size;
+        g.cin = job->cin ? batch_at(job->cin, job->batch, r / m) + i * g.cin_rs * size : g.c;
+        ISA_PICK(matmul_kernels)->integers(&g, job->c->dtype);
+    }
+}
+
+static int run_integers(void *arg)
+{
+    struct job *job = arg;
+    int64_t row = max(1, job->integers.n * job->integers.k);
+    parallel(job->count * job->integers.m, max(1, ALONE / 8 / row), run_integer_rows, job);
+    return 0;
+}
+
+/* Pieces of rows; a is the matrix, b the vectors. */
+static void run_vector_rows(void *arg, int64_t begin, int64_t end)
+{
+    const struct job *job = arg;
+    int64_t size = (int64_t)dtype_size(job->a->dtype), sum = (int64_t)dtype_size(job->c->dtype), rows = job->tile_m;
+    struct gemv v = job->vector;
+    for (int64_t t = begin; t < end; t++) {
+        int64_t index = t / job->tiles_m, i = t % job->tiles_m * rows;
+        v.m = min(rows, job->vector.m - i);
+        v.a = batch_at(job->a, job->batch, index) + i * v.rs * size;
+        v.x = batch_at(job->b, job->batch, index);
+        v.y = batch_at(job->c, job->batch, index) + i * v.ys * sum;
+        v.yin = job->cin ? batch_at(job->cin, job->batch, index) + i * v.yins * sum : v.y;
+        ISA_PICK(matmul_kernels)->gemv(&v, job->a->dtype);
+    }
+}
+
+static int run_vectors(void *arg)
+{
+    struct job *job = arg;
+    if (job->count * job->tiles_m == 1)
+        run_vector_rows(job, 0, 1);
+    else
+        parallel(job->count * job->tiles_m, 1, run_vector_rows, job);
+    return 0;
+}
+
+static void run_segments(void *arg, int64_t begin, int64_t end)
+{
+    const struct job *job = arg;
+    int64_t size = (int64_t)dtype_size(job->a->dtype), sum = (int64_t)dtype_size(job->c->dtype);
+    struct gemv v = job->vector;
+    v.alpha = 1;
+    v.beta = 0;
+    for (int64_t s = begin; s < end; s++) {
+        v.k = min(SEGMENT, job->vector.k - s * SEGMENT);
+        v.a = job->a->data + s * SEGMENT * v.cs * size;
+        v.x = job->b->data + s * SEGMENT * sum;
+        v.y = (char *)job->part + s * sum;
+        ISA_PICK(matmul_kernels)->gemv(&v, job->a->dtype);
+    }
+}
+
+static int run_long_dot(void *arg)
+{
+    struct job *job = arg;
+    parallel(job->pieces, 1, run_segments, job);
+    struct gemv v = job->vector;
+    const float *part = (const float *)job->part;
+    double all = 0;
+    for (int64_t s = 0; s < job->pieces; s++)
+        all += job->c->dtype == ACL_DOUBLE ? job->part[s] : (double)part[s];
+    all *= v.alpha;
+    if (v.beta != 0) {
+        const char *yin = job->cin ? job->cin->data : job->c->data;
+        all += v.beta * (job->c->dtype == ACL_DOUBLE ? *(const double *)yin : (double)*(const float *)yin);
+    }
+    if (job->c->dtype == ACL_DOUBLE)
+        *(double *)job->c->data = all;
+    else
+        *(float *)job->c->data = (float)all;
+    return 0;
+}
+
+/* ---- planning ---- */
+
+struct view *plan_dense(struct plan *plan, struct view *v, aclDataType dtype)
+{
+    int32_t order[VIEW_RANK_MAX], n = 0;
+    for (int32_t d = 0; d < v->rank; d++) {
+        if (v->stride[d] == 0 || v->dim[d] == 1)
+            continue;
+        int32_t at = n++;
+        for (; at > 0 && v->stride[order[at - 1]] < v->stride[d]; at--)
+            order[at] = order[at - 1];
+        order[at] = d;
+    }
+    int64_t dim[VIEW_RANK_MAX], stride = 1;
+    for (int32_t i = 0; i < n; i++)
+        dim[i] = v->dim[order[i]];
+    struct view *from = plan_alias(plan, v, 0), *temp = plan_temp(plan, dtype, n, dim);
+    struct view *out = plan_alias(plan, temp, 0);
+    out->rank = v->rank;
+    for (int32_t d = 0; d < v->rank; d++) {
+        out->dim[d] = v->dim[d];
+        out->stride[d] = 0;
+    }
+    from->rank = n;
+    for (int32_t i = n; i-- > 0;) {
+        from->dim[i] = dim[i];
+        from->stride[i] = v->stride[order[i]];
+        out->stride[order[i]] = stride;
+        stride *= dim[i];
+    }
+    plan_copy(plan, temp, from);
+    return out;
+}
+
+static struct view *as_type(struct plan *plan, struct view *v, aclDataType dtype)
+{
+    return v->dtype == dtype ? v : plan_dense(plan, v, dtype);
+}
+
+static int64_t batch_count(const struct view *v, int32_t batch)
+{
+    int64_t n = 1;
+    for (int32_t d = 0; d < batch; d++)
+        n *= v->dim[d];
+    return n;
+}
+
+/* The last two dimensions swapped. */
+static struct view *turned(struct plan *plan, const struct view *v)
+{
+    struct view *t = plan_alias(plan, v, 0);
+    int32_t r = v->rank - 1, c = v->rank - 2;
+    t->dim[r] = v->dim[c];
+    t->dim[c] = v->dim[r];
+    t->stride[r] = v->stride[c];
+    t->stride[c] = v->stride[r];
+    return t;
+}
+
+/* Batch dimensions that b repeats and that continue a's and c's rows become rows. */
+static void fold_batch(struct job *job, struct plan *plan)
+{
+    struct view *a = plan_alias(plan, job->a, 0), *b = plan_alias(plan, job->b, 0), *c = plan_alias(plan, job->c, 0);
+    struct view *cin = job->cin ? plan_alias(plan, job->cin, 0) : NULL, *all[] = {a, b, c, cin};
+    bool changed = false;
+    for (int32_t d = job->batch - 1; d >= 0 && b->stride[d] == 0; d--) {
+        int32_t row = c->rank - 2, col = row + 1;
+        int64_t m = c->dim[row];
+        if (a->stride[d] != m * a->stride[row] || c->stride[d] != m * c->stride[row] ||
+            (cin && cin->stride[d] != m * cin->stride[row]))
+            break;
+        for (int i = 0; i < 4; i++) {
+            struct view *v = all[i];
+            if (!v)
+                continue;
+            if (v != b)
+                v->dim[row] *= v->dim[d];
+            v->dim[d] = v->dim[row];
+            v->stride[d] = v->stride[row];
+            v->dim[row] = v->dim[col];
+            v->stride[row] = v->stride[col];
+            v->rank--;
+        }
+        changed = true;
+    }
+    if (!changed)
+        return;
+    job->a = a;
+    job->b = b;
+    job->c = c;
+    job->cin = cin;
+    job->batch = c->rank - 2;
+}
+
+static void plan_tiles(struct job *job)
+{
+    struct gemm *g = &job->one;
+    int mr = g->kernels->mr, nr = g->kernels->nr;
+    double work = 2.0 * (double)g->m * (double)g->n * (double)g->k;
+    job->tile_m = g->m;
+    job->tile_n = g->n;
+    if (g->m > ROWS)
+        job->tile_m = parts(parts(g->m, parts(g->m, ROWS)), mr) * mr;
+    if (work * (double)job->count > ALONE && parallel_threads() > 1) {
+        int64_t wish = min(4 * parallel_threads(), (int64_t)(work * (double)job->count / TILE) + 1);
+        int64_t each = parts(wish, job->count * parts(g->m, job->tile_m)); /* tiles wanted in a row of tiles */
+        int64_t panels = parts(g->n, nr);
+        job->tile_n = parts(panels, min(each, panels)) * nr;
+        if (each > panels)
+            job->tile_m = parts(parts(job->tile_m, parts(each, panels)), mr) * mr;
+    }
+    job->tiles_m = parts(g->m, job->tile_m);
+    job->tiles_n = parts(g->n, job->tile_n);
+}
+
+static uint64_t nanoseconds(double work)
+{
+    return work < 1e15 ? (uint64_t)work : UINT64_C(1000000000000000);
+}
+
+static void plan_matrices(struct plan *plan, struct job *job, aclDataType type, const struct gemm_scale *scale)
+{
+    const struct matmul_kernels *k = ISA_PICK(matmul_kernels);
+    int32_t row = job->c->rank - 2, col = row + 1;
+    struct gemm *g = &job->one;
+    *g = (struct gemm){.kernels = type == ACL_DOUBLE ? &k->f64 : &k->f32,
+                       .size = (int64_t)dtype_size(type),
+                       .m = job->c->dim[row],
+                       .n = job->c->dim[col],
+                       .k = job->a->dim[col],
+                       .alpha = scale->alpha,
+                       .beta = job->cin ? scale->beta : 0,
+                       .a_rs = job->a->stride[row],
+                       .a_cs = job->a->stride[col],
+                       .b_rs = job->b->stride[row],
+                       .b_cs = job->b->stride[col],
+                       .c_rs = job->c->stride[row]};
+    if (job->cin) {
+        g->cin_rs = job->cin->stride[row];
+        g->cin_cs = job->cin->stride[col];
+    }
+    plan_tiles(job);
+    plan_step(plan, run_matrices, job,
+              nanoseconds((double)job->count * (double)g->m * (double)g->n * (double)(g->k + 8) / 50));
+}
+
+/* c [batch…][m][1]: a times the vectors b. */
+static void plan_vectors(struct plan *plan, struct job *job, aclDataType type, const struct gemm_scale *scale)
+{
+    int32_t row = job->c->rank - 2, col = row + 1;
+    struct view *a = job->a, *b = job->b;
+    int64_t m = job->c->dim[row], k = a->dim[col];
+    if (a->stride[col] != 1 && a->stride[row] != 1 && m > 1 && k > 1)
+        a = job->a = plan_dense(plan, a, a->dtype);
+    if (b->dtype != type || (b->stride[row] != 1 && k > 1))
+        job->b = plan_dense(plan, b, type);
+    if (k > 1 && job->b->stride[row] != 1) { /* dense, but in another order */
+        struct view *rows = plan_temp(plan, type, b->rank, b->dim);
+        plan_copy(plan, rows, job->b);
+        job->b = rows;
+    }
+    struct gemv *v = &job->vector;
+    *v = (struct gemv){.m = m,
+                       .k = k,
+                       .rs = a->stride[row],
+                       .cs = k == 1 ? 1 : a->stride[col],
+                       .ys = job->c->stride[row],
+                       .alpha = scale->alpha,
+                       .beta = job->cin ? scale->beta : 0};
+    if (job->cin)
+        v->yins = job->cin->stride[row];
+    uint64_t work = nanoseconds((double)job->count * (double)m * (double)(k + 4) * (double)dtype_size(a->dtype) / 20);
+    if (m == 1 && job->count == 1 && k > 4 * SEGMENT) {
+        job->pieces = parts(k, SEGMENT);
+        job->part = plan_alloc(plan, (size_t)job->pieces * sizeof(double));
+        plan_step(plan, run_long_dot, job, work);
+        return;
+    }
+    int64_t rows = max(16, parts(GEMV_BYTES, max(1, k * (int64_t)dtype_size(a->dtype))) / 16 * 16);
+    job->tile_m = min(m, rows);
+    job->tiles_m = parts(m, job->tile_m);
+    plan_step(plan, run_vectors, job, work);
+}
+
+static void plan_integers(struct plan *plan, struct job *job, const struct gemm_scale *scale)
+{
+    int32_t row = job->c->rank - 2, col = row + 1;
+    const struct view *a = job->a, *b = job->b, *c = job->c, *cin = job->cin;
+    job->integers = (struct gemm_integers){.m = c->dim[row],
+                                           .n = c->dim[col],
+                                           .k = a->dim[col],
+                                           .a_rs = a->stride[row],
+                                           .a_cs = a->stride[col],
+                                           .b_rs = b->stride[row],
+                                           .b_cs = b->stride[col],
+                                           .c_rs = c->stride[row],
+                                           .c_cs = c->stride[col],
+                                           .alpha = scale->alpha_int,
+                                           .beta = cin ? scale->beta_int : 0};
+    if (cin) {
+        job->integers.cin_rs = cin->stride[row];
+        job->integers.cin_cs = cin->stride[col];
+    }
+    plan_step(plan, run_integers, job,
+              nanoseconds((double)job->count * (double)c->dim[row] * (double)c->dim[col] * (double)a->dim[col]));
+}
+
+/* A large 16-bit b is read faster once per row of a than it is converted. */
+static bool few_rows(const struct job *job, aclDataType type)
+{
+    const struct view *b = job->b;
+    int32_t row = b->rank - 2, col = row + 1;
+    return b->dtype != type && type == ACL_FLOAT && job->c->dim[row] <= 4 && b->dim[row] * b->dim[col] > 65536 &&
+           (b->stride[row] == 1 || b->stride[col] == 1) && b->rank < VIEW_RANK_MAX;
+}
+
+/* [m][k] [k][n] → m products [1][k] [k][n]. */
+static void rows_to_batch(struct plan *plan, struct job *job)
+{
+    struct view *all[] = {plan_alias(plan, job->a, 0), plan_alias(plan, job->b, 0), plan_alias(plan, job->c, 0),
+                          job->cin ? plan_alias(plan, job->cin, 0) : NULL};
+    int32_t row = job->c->rank - 2, col = row + 1;
+    int64_t m = job->c->dim[row];
+    for (int i = 0; i < 4; i++) {
+        struct view *v = all[i];
+        if (!v)
+            continue;
+        v->dim[col + 1] = v->dim[col];
+        v->stride[col + 1] = v->stride[col];
+        v->dim[col] = i == 1 ? v->dim[row] : 1;
+        v->stride[col] = i == 1 ? v->stride[row] : 0;
+        v->dim[row] = m;
+        v->stride[row] = i == 1 ? 0 : v->stride[row];
+        v->rank++;
+    }
+    job->a = all[0];
+    job->b = all[1];
+    job->c = all[2];
+    job->cin = all[3];
+    job->batch++;
+}
+
+/* c of that type, with rows or columns that lie together: itself or a temporary. */
+static struct view *output_of(struct plan *plan, struct view *c, aclDataType type)
+{
+    int32_t row = c->rank - 2, col = row + 1;
+    bool lies = c->stride[col] == 1 || c->stride[row] == 1 || c->dim[col] == 1 || c->dim[row] == 1;
+    return c->dtype == type && lies ? c : plan_temp(plan, type, c->rank, c->dim);
+}
+
+void plan_gemm(struct plan *plan, struct view *c, struct view *a, struct view *b, const struct view *cin,
+               const struct gemm_scale *scale)
+{
+    struct job *job = plan_alloc(plan, sizeof *job);
+    struct view *in = NULL;
+    if (view_count(c) == 0)
+        return;
+    if (cin && (dtype_is_int(c->dtype) ? scale->beta_int != 0 : scale->beta != 0)) {
+        in = plan_alias(plan, cin, 0);
+        if (!view_broadcast(in, cin, c->rank, c->dim)) {
+            plan_fail(plan, ACLNN_ERR_PARAM_INVALID,
+                      "The matrix to be added does not broadcast to the product's shape.");
+            return;
+        }
+    }
+    *job = (struct job){.a = a, .b = b, .c = c, .cin = in, .batch = c->rank - 2};
+    int32_t row = c->rank - 2, col = row + 1;
+    if (!dtype_is_float(c->dtype)) {
+        job->count = batch_count(c, job->batch);
+        if (in)
+            job->cin = as_type(plan, in, c->dtype);
+        plan_integers(plan, job, scale);
+        return;
+    }
+    bool wide = a->dtype == ACL_DOUBLE || b->dtype == ACL_DOUBLE || c->dtype == ACL_DOUBLE;
+    aclDataType type = wide ? ACL_DOUBLE : ACL_FLOAT;
+    struct view *out = job->c = output_of(plan, c, type);
+    if (in)
+        job->cin = as_type(plan, in, type);
+    fold_batch(job, plan);
+    if (few_rows(job, type))
+        rows_to_batch(plan, job);
+    row = job->c->rank - 2;
+    col = row + 1;
+    job->count = batch_count(job->c, job->batch);
+    bool vector = job->c->dim[col] == 1 || job->c->dim[row] == 1;
+    if (vector ? job->c->dim[col] != 1 : job->c->stride[col] != 1) {
+        struct view *left = turned(plan, job->b);
+        job->b = turned(plan, job->a);
+        job->a = left;
+        job->c = turned(plan, job->c);
+        if (job->cin)
+            job->cin = turned(plan, job->cin);
+    }
+    if (vector) {
+        if (wide)
+            job->a = as_type(plan, job->a, type);
+        plan_vectors(plan, job, type, scale);
+    } else {
+        job->a = as_type(plan, job->a, type);
+        job->b = as_type(plan, job->b, type);
+        plan_matrices(plan, job, type, scale);
+    }
+    plan_finish(plan, out, c);
+}

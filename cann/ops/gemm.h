@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Matrix products of views, as steps of a plan or inside one. The bits of an element depend on its row, its column and
+ * k alone: not on the other rows, the number of threads or the ISA (except for bf16 where the CPU multiplies it
+ * natively). 16-bit floats are multiplied and added in float, integers modulo 2^bits. */
+#ifndef ANYNPU_OPS_GEMM_H
+#define ANYNPU_OPS_GEMM_H
+
+#include "kernels/matmul.h"
+#include "ops/plan.h"
+
+struct gemm_scale {
+    double alpha, beta;
+    int64_t alpha_int, beta_int; /* for integers */
+};
+
+/* Adds the steps for c = alpha a b + beta cin. c [batch…][m][n], a [batch…][m][k], b [batch…][k][n] have one rank and
+ * the same batch dimensions (broadcast by stride 0); cin broadcasts to c, or is NULL. Any strides; a and b of one type.
+ */
+void plan_gemm(struct plan *plan, struct view *c, struct view *a, struct view *b, const struct view *cin,
+               const struct gemm_scale *scale);
+
+/* Adds what makes v readable as that type: v itself when it is; else a dense temporary in v's own order of strides,
+ * where what v repeats (stride 0) is stored once. */
+struct view *plan_dense(struct plan *plan, struct view *v, aclDataType dtype);
+
+/* One product in float or double; strides in elements, c_cs is 1. */
+struct gemm {
+    const struct gemm_kernels *kernels;
+    int64_t size; /* bytes of an element */
+    int64_t m, n, k;
+    const char *a, *b, *cin;
+    char *c;
+    int64_t a_rs, a_cs, b_rs, b_cs, cin_rs, cin_cs, c_rs;
+    double alpha, beta;
+};
+
+/* Rows [i0, i1) and columns [j0, j1) of c, on this thread; j0 is a multiple of nr. Uses 36 KiB of stack. */
+void gemm_part(const struct gemm *g, int64_t i0, int64_t i1, int64_t j0, int64_t j1);
+
+#endif
