@@ -69,7 +69,7 @@ def examine() -> Iterator[tuple[str, bool, str, str]]:
     except FileNotFoundError as error:
         yield "toolkit", bool(os.environ.get("ASCEND_HOME_PATH")), str(error), "pip install --force-reinstall anynpu"
     home = os.environ.get("ASCEND_HOME_PATH")
-    yield "environment", True, f"ASCEND_HOME_PATH={home}" if home else "ASCEND_HOME_PATH is not set: the toolkit above is used", ""
+    yield "environment", True, f"ASCEND_HOME_PATH={home}" if home else "no ASCEND_HOME_PATH: the toolkit above is used", ""
     cann = "source /usr/local/Ascend/ascend-toolkit/set_env.sh, or unset ASCEND_HOME_PATH to use the software NPU"
     advice = {
         "torch": "pip install torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu",

@@ -56,7 +56,13 @@ def _start() -> None:
 
     register(npu)
 
-    from . import multiprocessing, utils  # noqa: F401
+    from . import multiprocessing, utils
+
+    transfer = os.environ.get("TORCH_TRANSFER_TO_NPU", "0")
+    if transfer not in ("0", "1"):
+        raise ValueError(f"TORCH_TRANSFER_TO_NPU must be 0 or 1, but it is {transfer!r}")
+    if transfer == "1":
+        from .contrib import transfer_to_npu
 
 
 if getattr(torch.__spec__, "_initializing", False):  # `import torch` is loading this package

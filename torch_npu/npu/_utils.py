@@ -9,6 +9,9 @@ import torch_npu._C as _C
 
 from ..utils._error_code import ErrCode, pta_error
 
+cuda_means_npu = False
+"""Set by torch_npu.contrib.transfer_to_npu."""
+
 
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
     """Index of an NPU given as int, "npu:1", torch.device or torch.npu.device.
@@ -30,7 +33,7 @@ def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fal
     if isinstance(device, torch.device):
         if device.type == "cpu" and allow_cpu:
             return -1
-        if device.type != "npu":
+        if device.type != "npu" and not (cuda_means_npu and device.type == "cuda"):
             wanted = "npu or cpu" if allow_cpu else "npu"
             raise ValueError(f"Expected a {wanted} device, but got: {device}" + pta_error(ErrCode.VALUE))
         if device.index is not None:

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Extras. `from torch_npu.contrib import transfer_to_npu` as a script's first line runs a script written for CUDA."""
