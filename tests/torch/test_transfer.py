@@ -18,13 +18,15 @@ x = torch.ones(2).cuda()
 assert x.device == npu and x.is_cuda and x.is_npu and not torch.ones(1).is_cuda
 for y in (torch.ones(2).cuda(0), torch.ones(2).to("cuda"), torch.ones(2).to("cuda:0"), torch.ones(2).to(torch.device("cuda")),
           torch.ones(2).to(device="cuda"), torch.ones(2, device="cuda:0"), torch.zeros(2, device=torch.device("cuda", 0)),
-          torch.tensor([1.0], device="cuda"), x.new_zeros(2, device="cuda"), torch.randn(2, device="cuda"), torch.arange(3, device="cuda"),
-          torch.empty_like(torch.ones(2), device="cuda"), torch.as_tensor([1], device="cuda"), torch.ones(2).to("cuda", torch.float16),
+          torch.tensor([1.0], device="cuda"), x.new_zeros(2, device="cuda"), torch.randn(2, device="cuda"),
+          torch.arange(3, device="cuda"), torch.empty_like(torch.ones(2), device="cuda"), torch.as_tensor([1], device="cuda"),
+          torch.ones(2).to("cuda", torch.float16),
           torch.fft.fftfreq(4, device="cuda"), torch.full((2,), 1.0, device="cuda")):
     assert y.device == npu, y.device
-assert torch.ones(2, device="cpu").device.type == "cpu" and x.cpu().device.type == "cpu" and torch.ones(2).to("cpu").device.type == "cpu"
+for y in (torch.ones(2, device="cpu"), x.cpu(), torch.ones(2).to("cpu"), x.to("cpu")): assert y.device.type == "cpu"
 net = torch.nn.Linear(2, 2).cuda()
-assert net.weight.is_cuda and torch.nn.Linear(2, 2).to("cuda:0").weight.is_npu and torch.nn.Linear(2, 2, device="cuda").bias.is_npu
+assert net.weight.is_cuda and torch.nn.Linear(2, 2).to("cuda:0").weight.is_npu
+assert torch.nn.Linear(2, 2, device="cuda").bias.is_npu
 """)
 
 
@@ -70,7 +72,7 @@ from torch.cuda.amp import autocast, GradScaler
 x = torch.ones(2, 2, device="cuda")
 with autocast(): assert (x @ x).dtype == torch.float16 and torch.is_autocast_enabled()
 with torch.cuda.amp.autocast(dtype=torch.bfloat16): assert (x @ x).dtype == torch.bfloat16
-with torch.autocast("cuda", dtype=torch.bfloat16): assert (x @ x).dtype == torch.bfloat16 and torch.get_autocast_gpu_dtype() == torch.bfloat16
+with torch.autocast("cuda", dtype=torch.bfloat16): assert (x @ x).dtype == torch.bfloat16 == torch.get_autocast_gpu_dtype()
 with torch.autocast(device_type="cuda"): assert (x @ x).dtype == torch.float16 and torch.is_autocast_enabled("cuda")
 assert not torch.is_autocast_enabled()
 for scaler in (GradScaler(init_scale=4.0), torch.amp.GradScaler(init_scale=4.0), torch.amp.GradScaler("cuda", init_scale=4.0)):

@@ -204,8 +204,8 @@ def _extensions() -> None:
 
     def refuse(*args: Any, **kwargs: Any) -> None:
         raise NotImplementedError(
-            "CUDAExtension compiles CUDA kernels, which an NPU cannot run; write the kernel as C++ (CppExtension) or with PyTorch "
-            "operators (transfer_to_npu)"
+            "CUDAExtension compiles CUDA kernels, which an NPU cannot run; write the kernel as C++ (CppExtension) or with "
+            "PyTorch operators (transfer_to_npu)"
         )
 
     cpp_extension.CUDAExtension = refuse
