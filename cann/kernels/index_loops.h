@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The scatter loops for one element type, included by index.c once a type with
+ *   T as stored, A as computed, LOAD(t), STORE(a), TYPED(name), ALPHA(p) of type A, and the expressions ADD(x, y),
+ * MUL(x, y), MAX(x, y), MIN(x, y) on A (ORDERED 0: no MAX and MIN). */
+
+#define SCATTER(name, expression)                                                                                      \
+    static void TYPED(name)(const struct scatter_run *r, const struct scatter_param *p)                                \
+    {                                                                                                                  \
+        T *out = (T *)r->out;                                                                                          \
+        const T *src = (const T *)r->src;                                                                              \
+        const A alpha = ALPHA(p);                                                                                      \
+        (void)alpha;                                                                                                   \
+        if (!r->index_step) {                                                                                          \
+            if (!index_good(r->index[0], p))                                                                           \
+                return;                                                                                                \
+            out += r->index[0] * p->dim_step;                                                                          \
+            if (r->out_step == 1 && r->src_step == 1) {                                                                \
+                for (int64_t i = 0; i < r->n; i++) {                                                                   \
+                    A x = LOAD(out[i]), y = LOAD(src[i]);                                                              \
+                    out[i] = STORE(expression);                                                                        \
+                }                                                                                                      \
+                return;                                                                                                \
+            }                                                                                                          \
+            for (int64_t i = 0; i < r->n; i++) {                                                                       \
+                A x = LOAD(out[i * r->out_step]), y = LOAD(src[i * r->src_step]);                                      \
+                out[i * r->out_step] = STORE(expression);                                                              \
+            }                                                                                                          \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (int64_t i = 0; i < r->n; i++) {                                                                           \
+            int64_t at = r->index[i * r->index_step];                                                                  \
+            if (!index_good(at, p))                                                                                    \
+                continue;                                                                                              \
+            T *o = out + i * r->out_step + at * p->dim_step;                                                           \
+            A x = LOAD(*o), y = LOAD(src[i * r->src_step]);                                                            \
+            *o = STORE(expression);                                                                                    \
+        }                                                                                                              \
+    }
+
+SCATTER(add, ADD(x, MUL(alpha, y)))
+SCATTER(mul, MUL(x, y))
+#if ORDERED
+SCATTER(max, MAX(x, y))
+SCATTER(min, MIN(x, y))
+#endif
+
+static const scatter_loop TYPED(scatter)[SCATTER_OPS] = {
+    [SCATTER_ADD] = TYPED(add),
+    [SCATTER_MUL] = TYPED(mul),
+#if ORDERED
+    [SCATTER_MAX] = TYPED(max),
+    [SCATTER_MIN] = TYPED(min),
+#endif
+};
+
+#undef SCATTER
+#undef T
+#undef A
+#undef LOAD
+#undef STORE
+#undef TYPED
+#undef ALPHA
+#undef ORDERED
