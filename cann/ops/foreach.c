@@ -367,6 +367,15 @@ static int run_spread(void *arg)
     return ACLNN_SUCCESS;
 }
 
+static int check_elements(struct plan *plan, const aclTensorList *list)
+{
+    for (uint64_t j = 0; j < list->size; j++)
+        if (!list->value[j])
+            return plan_fail(plan, ACLNN_ERR_PARAM_NULLPTR, "Tensor %llu of a tensor list is NULL.",
+                             (unsigned long long)j);
+    return ACLNN_SUCCESS;
+}
+
 int prepare_foreach_move(struct plan *plan, const struct op_row *row, const union op_value *arg)
 {
     const aclTensorList *x = arg[0].tensors, *out = row->params == 2 ? arg[1].tensors : x;
@@ -374,6 +383,8 @@ int prepare_foreach_move(struct plan *plan, const struct op_row *row, const unio
         return plan_fail(plan, ACLNN_ERR_PARAM_INVALID,
                          "Tensor lists must have the same number of tensors, got %zu and %zu.", (size_t)x->size,
                          (size_t)out->size);
+    TRY(check_elements(plan, x));
+    TRY(check_elements(plan, out));
     /* Pairs of different types are ordinary copies. */
     bool alike = true;
     for (size_t j = 0; out != x && j < x->size; j++)
@@ -444,6 +455,7 @@ int prepare_foreach_norm(struct plan *plan, const struct op_row *row, const unio
         return plan_fail(plan, ACLNN_ERR_PARAM_INVALID,
                          "Tensor lists must have the same number of tensors, got %zu and %zu.", (size_t)x->size,
                          (size_t)out->size);
+    TRY(check_elements(plan, out));
     if (!(p >= 0))
         return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "The order of a norm must be 0 or more, but got %g.", p);
     struct building b;

@@ -290,7 +290,7 @@ static struct view *constant(struct plan *plan, aclDataType dtype, const void *v
 static struct view *constant_scalar(struct plan *plan, aclDataType dtype, const aclScalar *value)
 {
     char element[16];
-    scalar_element(value, dtype, element);
+    scalar_store(value, dtype, element);
     return constant(plan, dtype, element);
 }
 
@@ -460,13 +460,6 @@ static int run_mean(void *arg)
     return ACLNN_SUCCESS;
 }
 
-static void fill_constant(struct plan *plan, struct view *out, struct view *value)
-{
-    struct view *wide = plan_alloc(plan, sizeof *wide);
-    view_broadcast(wide, value, out->rank, out->dim);
-    plan_copy(plan, out, wide);
-}
-
 int prepare_scatter_reduce(struct plan *plan, const struct op_row *row, const union op_value *arg)
 {
     static const enum scatter_op ops[] = {SCATTER_SET, SCATTER_ADD, SCATTER_MUL, SCATTER_MAX, SCATTER_MIN, SCATTER_ADD};
@@ -489,7 +482,7 @@ int prepare_scatter_reduce(struct plan *plan, const struct op_row *row, const un
     struct mean *t = plan_alloc(plan, sizeof *t);
     int64_t first = include_self, one = 1;
     *t = (struct mean){out, plan_temp(plan, ACL_INT64, out->rank, out->dim)};
-    fill_constant(plan, t->count, constant(plan, ACL_INT64, &first));
+    plan_fill(plan, t->count, &first);
     TRY(scatter(plan, SCATTER_ADD, t->count, dim, index, constant(plan, ACL_INT64, &one), &m));
     if (view_count(out))
         plan_step(plan, run_mean, t, (uint64_t)view_count(out) * 2);
@@ -681,7 +674,7 @@ int prepare_embedding_backward(struct plan *plan, const struct op_row *row, cons
     struct view *grad = plan_view(plan, arg[0].tensor), *index = index_view(plan, row, arg, 1);
     struct view *out = plan_view(plan, arg[5].tensor);
     int64_t rows = arg[2].i, n = view_count(index), columns = grad->rank ? grad->dim[grad->rank - 1] : 1;
-    int64_t shape[2] = {rows, columns}, lines[2] = {n, columns}, zero[2] = {0, 0};
+    int64_t shape[2] = {rows, columns}, lines[2] = {n, columns};
     TRY(plan_check_shape(plan, 5, 2, shape));
     if (view_count(grad) != n * columns)
         return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "grad must have %lld rows, one for each index.", (long long)n);
@@ -689,7 +682,7 @@ int prepare_embedding_backward(struct plan *plan, const struct op_row *row, cons
     /* 16-bit sums of many rows would lose what a float keeps */
     aclDataType sum = out->dtype == ACL_FLOAT16 || out->dtype == ACL_BF16 ? ACL_FLOAT : out->dtype;
     struct view *target_view = sum == out->dtype ? out : plan_temp(plan, sum, 2, shape);
-    fill_constant(plan, target_view, constant(plan, sum, zero));
+    plan_fill(plan, target_view, (const char[16]){0});
     struct view *lines_view = plan_alias(plan, plan_contiguous(plan, grad, sum), 0);
     lines_view->rank = 2;
     lines_view->dim[0] = lines[0];

@@ -9,8 +9,6 @@ int prepare_gather(struct plan *plan, const struct op_row *row, const union op_v
 int prepare_index_select(struct plan *plan, const struct op_row *row, const union op_value *arg);
 int prepare_embedding(struct plan *plan, const struct op_row *row, const union op_value *arg);
 int prepare_take(struct plan *plan, const struct op_row *row, const union op_value *arg);
-int prepare_index(struct plan *plan, const struct op_row *row, const union op_value *arg);
-int prepare_index_put(struct plan *plan, const struct op_row *row, const union op_value *arg);
 int prepare_put(struct plan *plan, const struct op_row *row, const union op_value *arg);
 int prepare_masked_scatter(struct plan *plan, const struct op_row *row, const union op_value *arg);
 int prepare_scatter(struct plan *plan, const struct op_row *row, const union op_value *arg);

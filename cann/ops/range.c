@@ -156,31 +156,17 @@ int prepare_linspace(struct plan *plan, const struct op_row *row, const union op
     return finish(plan, s, out);
 }
 
-static void fill_value(struct plan *plan, struct view *out, const void *value)
-{
-    int64_t *at = plan_alloc(plan, sizeof *at);
-    *at = REMAP_FILL;
-    struct remap_job *job = remap_new(plan, out, NULL);
-    memcpy(job->map.fill, value, dtype_size(out->dtype));
-    remap_dim(job, 1, 0, 0)->in_at = at;
-    for (int d = 0; d < out->rank; d++)
-        remap_dim(job, out->dim[d], out->stride[d], 0);
-    remap_finish(plan, job, true);
-}
-
 int prepare_eye(struct plan *plan, const struct op_row *row, const union op_value *arg)
 {
     (void)row;
     struct view *out = plan_view(plan, arg[2].tensor);
     int64_t shape[2] = {arg[0].i, arg[1].i}, n = shape[0] < shape[1] ? shape[0] : shape[1];
     TRY(plan_check_shape(plan, 2, 2, shape));
-    char zero[16] = {0}, one[16];
-    scalar_element(&(aclScalar){.dtype = ACL_INT64, .i = 1}, out->dtype, one);
-    fill_value(plan, out, zero);
+    plan_fill(plan, out, (const char[16]){0});
     int64_t *at = plan_alloc(plan, sizeof *at);
     *at = REMAP_FILL;
     struct remap_job *job = remap_new(plan, out, NULL);
-    memcpy(job->map.fill, one, dtype_size(out->dtype));
+    remap_fill(job, &(aclScalar){.dtype = ACL_INT64, .i = 1});
     remap_dim(job, 1, 0, 0)->in_at = at;
     remap_dim(job, n, out->stride[0] + out->stride[1], 0);
     remap_finish(plan, job, true);

@@ -24,49 +24,9 @@ struct remap_dim *remap_dim(struct remap_job *job, int64_t count, int64_t out_st
     return d;
 }
 
-static void scalar_real(const aclScalar *value, aclDataType dtype, void *element)
-{
-    double d = scalar_double(value);
-    int64_t i = scalar_int(value);
-    switch ((int)dtype) {
-    case ACL_FLOAT:
-        memcpy(element, &(float){(float)d}, sizeof(float));
-        break;
-    case ACL_DOUBLE:
-        memcpy(element, &d, sizeof d);
-        break;
-    case ACL_FLOAT16:
-        memcpy(element, &(uint16_t){f16_from_float((float)d)}, sizeof(uint16_t));
-        break;
-    case ACL_BF16:
-        memcpy(element, &(uint16_t){bf16_from_float((float)d)}, sizeof(uint16_t));
-        break;
-    case ACL_BOOL:
-        *(unsigned char *)element = d != 0;
-        break;
-    default: /* integers: the low bytes (little endian) */
-        memcpy(element, &i, dtype_size(dtype) < 8 ? dtype_size(dtype) : 8);
-    }
-}
-
-void scalar_element(const aclScalar *value, aclDataType dtype, void *element)
-{
-    if (!dtype_is_complex(dtype)) {
-        scalar_real(value, dtype, element);
-        return;
-    }
-    double re = scalar_double(value), im = dtype_is_complex(value->dtype) ? value->c[1] : 0;
-    if (dtype == ACL_COMPLEX128)
-        memcpy(element, (double[2]){re, im}, 16);
-    else if (dtype == ACL_COMPLEX64)
-        memcpy(element, (float[2]){(float)re, (float)im}, 8);
-    else
-        memcpy(element, (uint16_t[2]){f16_from_float((float)re), f16_from_float((float)im)}, 4);
-}
-
 void remap_fill(struct remap_job *job, const aclScalar *value)
 {
-    scalar_element(value, job->out->dtype, job->map.fill);
+    scalar_store(value, job->out->dtype, job->map.fill);
 }
 
 static bool affine(const struct remap_dim *d)

@@ -28,9 +28,6 @@ void remap_fill(struct remap_job *job, const aclScalar *value);
  * plan must be marked by tables_later (they are not looked into here). */
 void remap_finish(struct plan *plan, struct remap_job *job, bool tables_later);
 
-/* A scalar as one element of a type; 16 bytes at most. */
-void scalar_element(const aclScalar *value, aclDataType dtype, void *element);
-
 /* Sums by position: kernels/remap.h's fold. out and in have the fold's type. */
 struct fold_job {
     const struct remap_kernels *kernels;

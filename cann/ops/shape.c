@@ -507,17 +507,6 @@ int prepare_tri(struct plan *plan, const struct op_row *row, const union op_valu
     return ACLNN_SUCCESS;
 }
 
-static void fill_all(struct plan *plan, struct view *out)
-{
-    struct remap_job *job = remap_new(plan, out, NULL);
-    int64_t *at = plan_alloc(plan, sizeof *at);
-    *at = REMAP_FILL;
-    remap_dim(job, 1, 0, 0)->in_at = at;
-    for (int d = 0; d < out->rank; d++)
-        remap_dim(job, out->dim[d], out->stride[d], 0);
-    remap_finish(plan, job, true);
-}
-
 int prepare_diag(struct plan *plan, const struct op_row *row, const union op_value *arg)
 {
     struct view *out = plan_view(plan, arg[2].tensor), *in = input(plan, arg[0].tensor, out->dtype);
@@ -537,7 +526,7 @@ int prepare_diag(struct plan *plan, const struct op_row *row, const union op_val
     int64_t n = view_count(in), side = n + above + below, shape[2] = {side, side};
     TRY(plan_check_shape(plan, 2, 2, shape));
     in = plan_contiguous(plan, in, in->dtype);
-    fill_all(plan, out);
+    plan_fill(plan, out, (const char[16]){0});
     struct remap_job *job = remap_new(plan, out, in);
     remap_dim(job, n, out->stride[0] + out->stride[1], 1);
     job->out_base = n ? below * out->stride[0] + above * out->stride[1] : 0;
