@@ -73,6 +73,7 @@ static const walk_loop gradient[][ELEMENTWISE_DTYPES] = {
     AT(GRADIENT_PRELU_WEIGHT) = {FLOATS(prelu_weight_grad)},
     AT(GRADIENT_PRELU_FORWARD) = {FLOATS(prelu)},
     AT(GRADIENT_GLU_FORWARD) = {FLOATS(glu)},
+    AT(GRADIENT_SWIGLU_FORWARD) = {FLOATS(swiglu)},
     AT(GRADIENT_DROPOUT) = {FLOATS(dropout_grad)},
 };
 

@@ -79,6 +79,7 @@ EXPAND2(logsigmoid_grad, T, x / (1 + EXP(y)))
 EXPAND2(prelu, T, x > 0 ? x : x * y)
 EXPAND2(prelu_weight_grad, T, y > 0 ? 0 : x * y)
 EXPAND2(glu, T, x / (1 + EXP(-y)))
+EXPAND2(swiglu, T, x / (1 + EXP(-x)) * y)
 EXPAND2(dropout_grad, T, x *y *s[0])
 
 INLINE T FN(elu_grad)(T g, T y, const T *s)

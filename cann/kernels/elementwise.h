@@ -158,12 +158,13 @@ enum elementwise_op {
     GRADIENT_LOGSIGMOID,
     GRADIENT_HARDSWISH,
     GRADIENT_HARDSIGMOID,
-    GRADIENT_SHRINK,        /* 0: lambda */
-    GRADIENT_LOGIT,         /* 0: eps or negative */
-    GRADIENT_PRELU_WEIGHT,  /* the weight's gradient, elementwise */
-    GRADIENT_PRELU_FORWARD, /* a: input, b: weight */
-    GRADIENT_GLU_FORWARD,   /* a sigmoid(b) */
-    GRADIENT_DROPOUT,       /* 0: scale; b: mask as a number */
+    GRADIENT_SHRINK,         /* 0: lambda */
+    GRADIENT_LOGIT,          /* 0: eps or negative */
+    GRADIENT_PRELU_WEIGHT,   /* the weight's gradient, elementwise */
+    GRADIENT_PRELU_FORWARD,  /* a: input, b: weight */
+    GRADIENT_GLU_FORWARD,    /* a sigmoid(b) */
+    GRADIENT_SWIGLU_FORWARD, /* silu(a) b */
+    GRADIENT_DROPOUT,        /* 0: scale; b: mask as a number */
     GRADIENT_END,
 
     TERNARY_TABLE = 0x500,
@@ -174,6 +175,8 @@ enum elementwise_op {
     TERNARY_PRELU,                   /* input's gradient; a: gradient, b: input, c: weight */
     TERNARY_GLU_FIRST,               /* a: gradient, b: first half, c: second; gradient of the first */
     TERNARY_GLU_SECOND,
+    TERNARY_SWIGLU_FIRST, /* the same of silu(b) c */
+    TERNARY_SWIGLU_SECOND,
     TERNARY_WHERE, /* a: bool; copies b or c: one loop for each element size */
     TERNARY_END,
     ELEMENTWISE_TABLES = 6,

@@ -70,6 +70,23 @@ MAP3(glu_first, f64, ((void)y, x *sigmoid_f64(z)))
 MAP3(glu_second, f32, glu_second_f32(x, y, z))
 MAP3(glu_second, f64, glu_second_f64(x, y, z))
 
+/* result silu(y) z */
+INLINE float swiglu_first_f32(float g, float y, float z)
+{
+    float q = sigmoid_f32(y);
+    return g * z * (q * (1.0f + y * (1.0f - q)));
+}
+
+INLINE double swiglu_first_f64(double g, double y, double z)
+{
+    double q = sigmoid_f64(y);
+    return g * z * (q * (1.0 + y * (1.0 - q)));
+}
+MAP3(swiglu_first, f32, swiglu_first_f32(x, y, z))
+MAP3(swiglu_first, f64, swiglu_first_f64(x, y, z))
+MAP3(swiglu_second, f32, ((void)z, x *(y *sigmoid_f32(y))))
+MAP3(swiglu_second, f64, ((void)z, x *(y *sigmoid_f64(y))))
+
 /* ---- where: by element size ---- */
 #define WHERE(T)                                                                                                       \
     static void loop_where_##T(LOOP_ARGS)                                                                              \
@@ -107,6 +124,8 @@ static const walk_loop loops[][ELEMENTWISE_DTYPES] = {
     AT(TERNARY_PRELU) = {FLOATS(prelu_grad)},
     AT(TERNARY_GLU_FIRST) = {FLOATS(glu_first)},
     AT(TERNARY_GLU_SECOND) = {FLOATS(glu_second)},
+    AT(TERNARY_SWIGLU_FIRST) = {FLOATS(swiglu_first)},
+    AT(TERNARY_SWIGLU_SECOND) = {FLOATS(swiglu_second)},
     AT(TERNARY_WHERE) = {[WHERE_1] = loop_where_u8,
                          [WHERE_2] = loop_where_u16,
                          [WHERE_4] = loop_where_u32,

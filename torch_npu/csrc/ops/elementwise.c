@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Elementwise operators of one tensor, and selection: clamp, where, lerp, addcmul, masked_fill. */
+#include "elementwise.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- one adapter for every operator whose arguments are those of aclnn ---- */
+
+/* The value of argument i for a letter of the signature; false when it is a tensor that is not there. */
+static bool take_argument(struct call *c, int i, char letter, union aclnn_value *v)
+{
+    switch (letter) {
+    case 'T':
+        v->t = arg_tensor(c, i);
+        return v->t->defined;
+    case 'S': {
+        struct npu_scalar *s = call_alloc(c, sizeof *s);
+        *s = arg_scalar(c, i);
+        v->s = s;
+        return s->kind != SCALAR_COMPLEX;
+    }
+    case 'd':
+    case 'f':
+        v->d = arg_double(c, i, 0.0);
+        return true;
+    case 's':
+        v->str = arg_string(c, i);
+        return true;
+    default:
+        v->i = arg_int(c, i, 0);
+        return true;
+    }
+}
+
+static bool same_shape(const struct npu_tensor *a, const struct npu_tensor *b)
+{
+    return a->rank == b->rank && !memcmp(a->size, b->size, sizeof *a->size * (size_t)a->rank);
+}
+
+int run_pointwise(struct call *c, const struct aten_row *row)
+{
+    const char *letters = row->aclnn->signature;
+    int last = (int)strlen(letters) - 1, n = (row->code >> OPERANDS_SHIFT) + 1, seen = 0;
+    const struct npu_tensor *in[4] = {NULL};
+    union aclnn_value v[10];
+    for (int i = 0; i < last; i++) {
+        if (!take_argument(c, i, letters[i], &v[i]))
+            return CALL_FALLBACK;
+        if (letters[i] == 'T' && seen < n)
+            in[seen++] = v[i].t;
+    }
+    aclDataType common = n == 1 ? in[0]->dtype : promote(in, n, NULL, 0);
+    if (!takes_type(row->code, common))
+        return CALL_FALLBACK;
+    int64_t broadcast[16];
+    const int64_t *size = in[0]->size;
+    int32_t rank = in[0]->rank;
+    for (int k = 1; k < n; k++)
+        if (size != broadcast && !same_shape(in[0], in[k])) {
+            rank = broadcast_shape(c, in, n, broadcast);
+            size = broadcast;
+        }
+    v[last].t = rank < 0 ? NULL : result_pointwise(c, 0, result_type(row->code, common), rank, size, in, n);
+    return call_failed(c) ? CALL_ERROR : launch(c, row->aclnn, v);
+}
+
+/* ---- one tensor and something of its own ---- */
+
+static int run_isnan(struct call *c, const struct aten_row *row)
+{
+    const struct npu_tensor *self = arg_tensor(c, 0);
+    if (!takes_type(row->code, self->dtype))
+        return CALL_FALLBACK;
+    struct npu_tensor *out = result_pointwise(c, 0, ACL_BOOL, self->rank, self->size, &self, 1);
+    return launch(c, row->aclnn, (union aclnn_value[]){{.t = self}, {.t = self}, {.t = out}});
+}
+
+static int run_logit(struct call *c, const struct aten_row *row)
+{
+    const struct npu_tensor *self = arg_tensor(c, 0);
+    if (!takes_type(row->code, self->dtype))
+        return CALL_FALLBACK;
+    aclDataType type = result_type(row->code, self->dtype);
+    struct npu_tensor *out = result_pointwise(c, 0, type, self->rank, self->size, &self, 1);
+    return launch(c, row->aclnn, (union aclnn_value[]){{.t = self}, {.d = arg_double(c, 1, -1.0)}, {.t = out}});
+}
+
+static int run_logit_backward(struct call *c, const struct aten_row *row)
+{
+    const struct npu_tensor *both[] = {arg_tensor(c, 0), arg_tensor(c, 1)};
+    aclDataType type = promote(both, 2, NULL, 0);
+    if (!takes_type(row->code, type) || !same_shape(both[0], both[1]))
+        return CALL_FALLBACK;
+    struct npu_tensor *out = result_pointwise(c, 0, type, both[0]->rank, both[0]->size, both, 2);
+    union aclnn_value v[] = {{.t = both[1]}, {.t = both[0]}, {.d = arg_double(c, 2, -1.0)}, {.t = out}};
+    return launch(c, row->aclnn, v);
+}
+
+/* The operator takes floats; double needs more. */
+static int run_nan_to_num(struct call *c, const struct aten_row *row)
+{
+    const struct npu_tensor *self = arg_tensor(c, 0);
+    double most = self->dtype == ACL_FLOAT16 ? 65504.0 : self->dtype == ACL_BF16 ? 0x1.fep127 : 0x1.fffffep127;
+    if (!takes_type(row->code, self->dtype) || self->dtype == ACL_DOUBLE)
+        return CALL_FALLBACK;
+    struct npu_tensor *out = result_pointwise(c, 0, self->dtype, self->rank, self->size, &self, 1);
+    union aclnn_value v[] = {{.t = self},
+                             {.d = arg_double(c, 1, 0.0)},
+                             {.d = arg_double(c, 2, most)},
+                             {.d = arg_double(c, 3, -most)},
+                             {.t = out}};
+    return launch(c, row->aclnn, v);
+}
+
+/* ---- clamp ---- */
+
+/* code: which bounds the schema has */
+enum { BOUND_LOW = ELEMENTWISE_FREE, BOUND_HIGH = ELEMENTWISE_FREE << 1 };
+
+/* Argument index of a bound, or -1: clamp has both, clamp_min and clamp_max one. */
+static int bound_at(struct call *c, const struct aten_row *row, int which)
+{
+    if (!(row->code & which))
+        return -1;
+    int i = which == BOUND_HIGH && row->code & BOUND_LOW ? 2 : 1;
+    return arg_none(c, i) ? -1 : i;
+}
+
+static int run_clamp(struct call *c, const struct aten_row *row)
+{
+    const struct npu_tensor *self = arg_tensor(c, 0);
+    struct npu_scalar bound[2];
+    int at[2] = {bound_at(c, row, BOUND_LOW), bound_at(c, row, BOUND_HIGH)}, n = 0;
+    union aclnn_value v[4] = {{.t = self}, {.s = NULL}, {.s = NULL}};
+    for (int k = 0; k < 2; k++)
+        if (at[k] >= 0) {
+            bound[n] = arg_scalar(c, at[k]);
+            v[k + 1].s = &bound[n++];
+        }
+    aclDataType type = promote(&self, 1, bound, n);
+    if (!n || !takes_type(row->code, type))
+        return CALL_FALLBACK;
+    v[3].t = result_pointwise(c, 0, type, self->rank, self->size, &self, 1);
+    return launch(c, row->aclnn, v);
+}
+
+static int run_clamp_tensor(struct call *c, const struct aten_row *row)
+{
+    const struct npu_tensor *in[3] = {arg_tensor(c, 0)};
+    int at[2] = {bound_at(c, row, BOUND_LOW), bound_at(c, row, BOUND_HIGH)}, n = 1;
+    union aclnn_value v[4] = {{.t = in[0]}, {.t = NULL}, {.t = NULL}};
+    for (int k = 0; k < 2; k++)
+        if (at[k] >= 0)
+            v[k + 1].t = in[n++] = arg_tensor(c, at[k]);
+    aclDataType type = promote(in, n, NULL, 0);
+    if (n == 1 || !takes_type(row->code, type))
+        return CALL_FALLBACK;
+    int64_t size[16];
+    int32_t rank = broadcast_shape(c, in, n, size);
+    if (rank < 0)
+        return CALL_ERROR;
+    struct npu_tensor *out = result_pointwise(c, 0, type, rank, size, in, n);
+    if (row->aclnn->signature[3]) /* clamp */
+        v[3].t = out;
+    else /* clamp_min, clamp_max */
+        v[1].t = in[1], v[2].t = out;
+    return launch(c, row->aclnn, v);
+}
+
+/* ---- selection ---- */
+
+static int run_where(struct call *c, const struct aten_row *row)
+{
+    const struct npu_tensor *in[] = {arg_tensor(c, 0), arg_tensor(c, 1), arg_tensor(c, 2)};
+    aclDataType type = promote(in + 1, 2, NULL, 0);
+    if (in[0]->dtype != ACL_BOOL || type == ACL_DT_UNDEFINED)
+        return CALL_FALLBACK;
+    int64_t size[16];
+    int32_t rank = broadcast_shape(c, in, 3, size);
+    if (rank < 0)
+        return CALL_ERROR;
+    if (is_complex(type) && (in[1]->dtype != type || in[2]->dtype != type))
+        return CALL_FALLBACK;
+    struct npu_tensor *out = result_pointwise(c, 0, type, rank, size, in, 3);
+    return launch(c, row->aclnn, (union aclnn_value[]){{.t = in[0]}, {.t = in[1]}, {.t = in[2]}, {.t = out}});
+}
+
+/* May the number stand for a value of the type, without any of PyTorch's complaints? */
+static bool value_fits(const struct npu_scalar *s, aclDataType t)
+{
+    if (s->kind == SCALAR_COMPLEX)
+        return false;
+    if (is_floating(t))
+        return s->kind != SCALAR_FLOAT || t == ACL_DOUBLE || !(fabs(s->d[0]) <= 0x1.fffffep127) ||
+               fabs(s->d[0]) <= (t == ACL_FLOAT16 ? 65504.0
+                                 : t == ACL_BF16  ? 0x1.fep127
+                                                  : 0x1.fffffep127);
+    if (s->kind == SCALAR_FLOAT || t == ACL_BOOL)
+        return s->kind == SCALAR_BOOL || (s->kind == SCALAR_INT && (s->i == 0 || s->i == 1));
+    return s->i >= (t == ACL_UINT8   ? 0
+                    : t == ACL_INT8  ? -128
+                    : t == ACL_INT16 ? -32768
+                    : t == ACL_INT32 ? INT32_MIN
+                                     : INT64_MIN) &&
+           s->i <= (t == ACL_UINT8   ? 255
+                    : t == ACL_INT8  ? 127
+                    : t == ACL_INT16 ? 32767
+                    : t == ACL_INT32 ? INT32_MAX
+                                     : INT64_MAX);
+}
+
+/* aclnn: a scalar's form and a tensor's */
+static int run_masked_fill(struct call *c, const struct aten_row *row)
+{
+    const struct npu_tensor *self = arg_tensor(c, 0), *mask = arg_tensor(c, 1), *value = NULL;
+    struct npu_scalar s;
+    int64_t size[16];
+    if (!takes_type(row->code, self->dtype) || mask->dtype != ACL_BOOL || mask->device < 0)
+        return CALL_FALLBACK;
+    if (row->aclnn[1].name) {
+        value = arg_tensor(c, 2);
+        if (value->rank || is_complex(value->dtype))
+            return CALL_FALLBACK;
+        if (value->device < 0 && tensor_item(c, value, &s))
+            return CALL_ERROR;
+    } else {
+        s = arg_scalar(c, 2);
+    }
+    bool scalar = !value || value->device < 0;
+    if (scalar && !value_fits(&s, self->dtype))
+        return CALL_FALLBACK;
+    const struct npu_tensor *both[] = {self, mask};
+    int32_t rank = broadcast_shape(c, both, 2, size);
+    if (rank < 0)
+        return CALL_ERROR;
+    struct npu_tensor *out = result(c, 0, self->dtype, rank, size);
+    union aclnn_value v[] = {{.t = out}, {.t = mask}, {.t = value}};
+    if (scalar)
+        v[2].s = &s;
+    return launch(c, scalar ? &row->aclnn[0] : &row->aclnn[1], v);
+}
+
+/* ---- three tensors ---- */
+
+/* self + value * t1 * t2, or t1 / t2 */
+static int run_addc(struct call *c, const struct aten_row *row)
+{
+    const struct npu_tensor *in[] = {arg_tensor(c, 0), arg_tensor(c, 1), arg_tensor(c, 2)};
+    struct npu_scalar value = arg_scalar(c, 3);
+    aclDataType type = promote(in, 3, NULL, 0);
+    if (!takes_type(row->code, type) || value.kind == SCALAR_COMPLEX ||
+        (is_integral(type, true) && value.kind == SCALAR_FLOAT))
+        return CALL_FALLBACK;
+    int64_t size[16];
+    int32_t rank = broadcast_shape(c, in, 3, size);
+    if (rank < 0)
+        return CALL_ERROR;
+    struct npu_tensor *out = result_pointwise(c, 0, type, rank, size, in, 3);
+    union aclnn_value v[] = {{.t = in[0]}, {.t = in[1]}, {.t = in[2]}, {.s = &value}, {.t = out}};
+    return launch(c, row->aclnn, v);
+}
+
+static int run_lerp(struct call *c, const struct aten_row *row)
+{
+    const struct npu_tensor *in[] = {arg_tensor(c, 0), arg_tensor(c, 1), NULL};
+    struct npu_scalar weight;
+    bool scalar = row->aclnn->signature[2] == 'S';
+    int n = 2;
+    if (scalar)
+        weight = arg_scalar(c, 2);
+    else
+        in[n++] = arg_tensor(c, 2);
+    for (int k = 1; k < n; k++)
+        if (in[k]->dtype != in[0]->dtype)
+            return CALL_FALLBACK;
+    if (!takes_type(row->code, in[0]->dtype) || (scalar && weight.kind == SCALAR_COMPLEX))
+        return CALL_FALLBACK;
+    int64_t size[16];
+    int32_t rank = broadcast_shape(c, in, n, size);
+    if (rank < 0)
+        return CALL_ERROR;
+    struct npu_tensor *out = result_pointwise(c, 0, in[0]->dtype, rank, size, in, n);
+    union aclnn_value v[] = {{.t = in[0]}, {.t = in[1]}, {.t = in[2]}, {.t = out}};
+    if (scalar)
+        v[2].s = &weight;
+    return launch(c, row->aclnn, v);
+}
+
+/* ---- rows ---- */
+
+enum { MATH = TAKES_ALL | GIVES_FLOAT, WHOLE = TAKES_REAL | TAKES_WIDE, TEST = TAKES_ANY | GIVES_BOOL };
+
+/* functional, in-place, out= of an adapter of its own */
+#define THREE(name, inplace, out, run, op, code)                                                                       \
+    {name, run, op, code, true}, {inplace, run, op, code, true},                                                       \
+    {                                                                                                                  \
+        out, run, op, code, true                                                                                       \
+    }
+#define PAIR(name, out, run, op, code)                                                                                 \
+    {name, run, op, code, true},                                                                                       \
+    {                                                                                                                  \
+        out, run, op, code, true                                                                                       \
+    }
+
+static struct aclnn ne_tensor = ACLNN("aclnnNeTensor", "TTT");
+static struct aclnn isinf_ = ACLNN("aclnnIsInf", "TT");
+static struct aclnn isposinf_ = ACLNN("aclnnIsPosInf", "TT");
+static struct aclnn isneginf_ = ACLNN("aclnnIsNegInf", "TT");
+static struct aclnn isfinite_ = ACLNN("aclnnIsFinite", "TT");
+static struct aclnn signbit_ = ACLNN("aclnnSignbit", "TT");
+static struct aclnn round_decimals = ACLNN("aclnnRoundDecimals", "TiT");
+static struct aclnn nan_to_num = ACLNN("aclnnNanToNum", "TfffT");
+static struct aclnn logit = ACLNN("aclnnLogit", "TdT");
+static struct aclnn logit_grad = ACLNN("aclnnLogitGrad", "TTdT");
+static struct aclnn clamp = ACLNN("aclnnClamp", "TSST");
+static struct aclnn clamp_tensor = ACLNN("aclnnClampTensor", "TTTT");
+static struct aclnn clamp_min_tensor = ACLNN("aclnnClampMinTensor", "TTT");
+static struct aclnn clamp_max_tensor = ACLNN("aclnnClampMaxTensor", "TTT");
+static struct aclnn where = ACLNN("aclnnSWhere", "TTTT");
+static struct aclnn lerps = ACLNN("aclnnLerps", "TTST");
+static struct aclnn lerp = ACLNN("aclnnLerp", "TTTT");
+static struct aclnn addcmul = ACLNN("aclnnAddcmul", "TTTST");
+static struct aclnn addcdiv = ACLNN("aclnnAddcdiv", "TTTST");
+static struct aclnn masked_fill_scalar[] = {ACLNN("aclnnInplaceMaskedFillScalar", "TTS"), {NULL, NULL, NULL}};
+static struct aclnn masked_fill_tensor[] = {ACLNN("aclnnInplaceMaskedFillScalar", "TTS"),
+                                            ACLNN("aclnnInplaceMaskedFillTensor", "TTT")};
+
+static const struct aten_row rows[] = {
+    UNARY("abs", ACLNN("aclnnAbs", "TT"), TAKES_REAL),
+    UNARY("neg", ACLNN("aclnnNeg", "TT"), TAKES_REAL),
+    UNARY("sign", ACLNN("aclnnSign", "TT"), TAKES_ANY),
+    UNARY("sgn", ACLNN("aclnnSign", "TT"), TAKES_ANY),
+    UNARY("ceil", ACLNN("aclnnCeil", "TT"), TAKES_REAL),
+    UNARY("floor", ACLNN("aclnnFloor", "TT"), TAKES_REAL),
+    UNARY("round", ACLNN("aclnnRound", "TT"), TAKES_REAL),
+    UNARY("trunc", ACLNN("aclnnTrunc", "TT"), TAKES_REAL),
+    UNARY("frac", ACLNN("aclnnFrac", "TT"), TAKES_FLOAT),
+    UNARY("reciprocal", ACLNN("aclnnReciprocal", "TT"), MATH),
+    UNARY("sqrt", ACLNN("aclnnSqrt", "TT"), MATH),
+    UNARY("rsqrt", ACLNN("aclnnRsqrt", "TT"), MATH),
+    UNARY("exp", ACLNN("aclnnExp", "TT"), MATH),
+    UNARY("exp2", ACLNN("aclnnExp2", "TT"), MATH),
+    UNARY("expm1", ACLNN("aclnnExpm1", "TT"), MATH),
+    UNARY("log", ACLNN("aclnnLog", "TT"), MATH),
+    UNARY("log2", ACLNN("aclnnLog2", "TT"), MATH),
+    UNARY("log10", ACLNN("aclnnLog10", "TT"), MATH),
+    UNARY("log1p", ACLNN("aclnnLog1p", "TT"), MATH),
+    UNARY("sin", ACLNN("aclnnSin", "TT"), MATH),
+    UNARY("cos", ACLNN("aclnnCos", "TT"), MATH),
+    UNARY("tan", ACLNN("aclnnTan", "TT"), MATH),
+    UNARY("asin", ACLNN("aclnnAsin", "TT"), MATH),
+    UNARY("acos", ACLNN("aclnnAcos", "TT"), MATH),
+    UNARY("atan", ACLNN("aclnnAtan", "TT"), MATH),
+    UNARY("sinh", ACLNN("aclnnSinh", "TT"), MATH),
+    UNARY("cosh", ACLNN("aclnnCosh", "TT"), MATH),
+    UNARY("tanh", ACLNN("aclnnTanh", "TT"), MATH),
+    UNARY("asinh", ACLNN("aclnnAsinh", "TT"), MATH),
+    UNARY("acosh", ACLNN("aclnnAcosh", "TT"), MATH),
+    UNARY("atanh", ACLNN("aclnnAtanh", "TT"), MATH),
+    UNARY("erf", ACLNN("aclnnErf", "TT"), MATH),
+    UNARY("erfc", ACLNN("aclnnErfc", "TT"), MATH),
+    UNARY("erfinv", ACLNN("aclnnErfinv", "TT"), MATH),
+    UNARY("lgamma", ACLNN("aclnnLgamma", "TT"), MATH),
+    UNARY("digamma", ACLNN("aclnnDigamma", "TT"), MATH),
+    UNARY("sinc", ACLNN("aclnnSinc", "TT"), MATH),
+    UNARY("bitwise_not", ACLNN("aclnnBitwiseNot", "TT"), TAKES_INT | TAKES_BOOL),
+    UNARY("logical_not", ACLNN("aclnnLogicalNot", "TT"), TEST),
+    {"isnan", run_isnan, &ne_tensor, TEST, true},
+    {"isinf", run_pointwise, &isinf_, TEST, true},
+    {"isfinite", run_pointwise, &isfinite_, TEST, true},
+    PAIR("isposinf", "isposinf.out", run_pointwise, &isposinf_, TEST),
+    PAIR("isneginf", "isneginf.out", run_pointwise, &isneginf_, TEST),
+    PAIR("signbit", "signbit.out", run_pointwise, &signbit_, TEST),
+    THREE("round.decimals", "round_.decimals", "round.decimals_out", run_pointwise, &round_decimals, TAKES_FLOAT),
+    THREE("nan_to_num", "nan_to_num_", "nan_to_num.out", run_nan_to_num, &nan_to_num, TAKES_ANY),
+    THREE("logit", "logit_", "logit.out", run_logit, &logit, MATH),
+    PAIR("logit_backward", "logit_backward.grad_input", run_logit_backward, &logit_grad, TAKES_FLOAT),
+    THREE("clamp", "clamp_", "clamp.out", run_clamp, &clamp, TAKES_REAL | BOUND_LOW | BOUND_HIGH),
+    THREE("clamp_min", "clamp_min_", "clamp_min.out", run_clamp, &clamp, TAKES_REAL | BOUND_LOW),
+    THREE("clamp_max", "clamp_max_", "clamp_max.out", run_clamp, &clamp, TAKES_REAL | BOUND_HIGH),
+    THREE("clamp.Tensor", "clamp_.Tensor", "clamp.Tensor_out", run_clamp_tensor, &clamp_tensor,
+          TAKES_REAL | BOUND_LOW | BOUND_HIGH),
+    THREE("clamp_min.Tensor", "clamp_min_.Tensor", "clamp_min.Tensor_out", run_clamp_tensor, &clamp_min_tensor,
+          TAKES_ANY | BOUND_LOW),
+    THREE("clamp_max.Tensor", "clamp_max_.Tensor", "clamp_max.Tensor_out", run_clamp_tensor, &clamp_max_tensor,
+          TAKES_ANY | BOUND_HIGH),
+    PAIR("where.self", "where.self_out", run_where, &where, 0),
+    THREE("lerp.Scalar", "lerp_.Scalar", "lerp.Scalar_out", run_lerp, &lerps, TAKES_FLOAT),
+    THREE("lerp.Tensor", "lerp_.Tensor", "lerp.Tensor_out", run_lerp, &lerp, TAKES_FLOAT),
+    THREE("addcmul", "addcmul_", "addcmul.out", run_addc, &addcmul, TAKES_REAL),
+    THREE("addcdiv", "addcdiv_", "addcdiv.out", run_addc, &addcdiv, TAKES_FLOAT),
+    {"masked_fill_.Scalar", run_masked_fill, masked_fill_scalar, TAKES_ANY, true},
+    {"masked_fill_.Tensor", run_masked_fill, masked_fill_tensor, TAKES_ANY, true},
+};
+ATEN_FAMILY(elementwise_family, rows);
