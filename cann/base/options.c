@@ -4,6 +4,8 @@
 #define _GNU_SOURCE
 #include "options.h"
 
+#include "soc.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -32,13 +34,33 @@ static bool valid_fault(const char *text)
     }
 }
 
+static bool valid_soc(const char *text)
+{
+    return soc_find(text) != NULL;
+}
+
+static bool valid_version(const char *text)
+{
+    int parts = 1, digits = 0;
+    for (; *text; text++) {
+        if (*text == '.' && digits)
+            parts++, digits = 0;
+        else if (isalnum((unsigned char)*text))
+            digits++;
+        else
+            return false;
+    }
+    return digits > 0 && parts >= 2;
+}
+
 static const struct option_row table[OPTION_COUNT] = {
     [OPTION_DEVICES] = {"ANYNPU_DEVICES", OPTION_NUMBER, "2", 0, 64, .help = "Number of devices."},
     [OPTION_MEMORY] = {"ANYNPU_MEMORY", OPTION_BYTES, "64g", 1 << 20, (int64_t)1 << 42,
                        .help = "Memory that each device reports; taken from the machine only as it is used."},
-    [OPTION_SOC] = {"ANYNPU_SOC", OPTION_TEXT, "Ascend910B3", .words = "a SoC name such as Ascend910B3",
+    [OPTION_SOC] = {"ANYNPU_SOC", OPTION_TEXT, "Ascend910B3",
+                    .words = "a SoC name such as Ascend910B3 or Ascend950PR_9599", .valid = valid_soc,
                     .help = "Name that aclrtGetSocName returns; clients choose their operators by it."},
-    [OPTION_VERSION] = {"ANYNPU_VERSION", OPTION_TEXT, "9.1.0", .words = "major.minor.release",
+    [OPTION_VERSION] = {"ANYNPU_VERSION", OPTION_TEXT, "9.1.0", .words = "major.minor.release", .valid = valid_version,
                         .help = "CANN version that this toolkit reports."},
     [OPTION_CPU] = {"ANYNPU_CPU", OPTION_CHOICE, "", .words = "base|v3|v4",
                     .help =

@@ -9,11 +9,21 @@
 
 struct handle_table context_table = HANDLE_TABLE(struct context, "context", 16384);
 
+static _Atomic int32_t default_device = -1;
+
+void context_set_default(int32_t device)
+{
+    atomic_store(&default_device, device);
+}
+
 struct context *context_current(void)
 {
     struct context *c = local()->context;
     if (c && handle_valid(&context_table, c))
         return c;
+    int32_t device = atomic_load(&default_device);
+    if (!c && device >= 0)
+        return aclrtSetDevice(device) ? NULL : local()->context;
     if (entry_check())
         return NULL;
     fail(ACL_ERROR_RT_CONTEXT_NULL,

@@ -31,4 +31,7 @@ void context_free(struct context *context, bool force);
 /* The context's default stream, made now if need be; NULL when memory is short. */
 struct stream *context_default_stream(struct context *context);
 
+/* The device whose default context threads without one use (aclInit's configuration); -1: none. */
+void context_set_default(int32_t device);
+
 #endif

@@ -102,9 +102,9 @@ aclError aclrtSetDevice(int32_t deviceId)
     if (!d)
         return fail(ACL_ERROR_RT_INVALID_DEVICEID,
                     "Set device failed, invalid device, set device=%d, valid device range is [0, %d)", deviceId, count);
+    callback_device(deviceId, ACL_RT_DEVICE_STATE_SET_PRE);
     pthread_mutex_lock(&d->lock);
-    bool fresh = !d->primary;
-    if (fresh)
+    if (!d->primary)
         d->primary = context_new(d, true);
     c = d->primary;
     if (c)
@@ -113,6 +113,7 @@ aclError aclrtSetDevice(int32_t deviceId)
     if (!c)
         return fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "too many contexts");
     local()->context = c;
+    callback_device(deviceId, ACL_RT_DEVICE_STATE_SET_POST);
     return ACL_SUCCESS;
 }
 
@@ -143,8 +144,11 @@ static int reset(int32_t deviceId, bool force)
     if (!primary)
         return ACL_SUCCESS;
     if (last) {
+        callback_device(d->id, ACL_RT_DEVICE_STATE_RESET_PRE);
         handle_each(&context_table, free_context_of, d);
-        memory_reset(d);
+        if (!physical_in_use(d->id))
+            memory_reset(d);
+        callback_device(d->id, ACL_RT_DEVICE_STATE_RESET_POST);
     }
     return ACL_SUCCESS;
 }
@@ -222,4 +226,114 @@ aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout)
 aclError aclrtSynchronizeDevice(void)
 {
     return aclrtSynchronizeDeviceWithTimeout(-1);
+}
+
+struct abort {
+    struct device *device;
+    int64_t end;
+    bool late;
+};
+
+static int abort_one(void *object, void *arg)
+{
+    struct stream *s = object;
+    struct abort *a = arg;
+    if (s->device == a->device)
+        stream_abort(s, ACL_ERROR_RT_DEVICE_TASK_ABORT);
+    return 0;
+}
+
+static int await_one(void *object, void *arg)
+{
+    struct stream *s = object;
+    struct abort *a = arg;
+    int64_t left = (a->end - clock_ns()) / 1000000;
+    if (s->device == a->device && stream_wait(s, a->end == INT64_MAX ? -1 : left < 0 ? 0 : left))
+        a->late = true;
+    return 0;
+}
+
+/* Tasks that wait give up, queued ones are dropped; a running operator is let finish. */
+aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t timeout)
+{
+    enum { LONGEST_MS = 36 * 60 * 1000 };
+    TRY(entry_check());
+    struct device *d = device_get(deviceId);
+    if (!d)
+        return ACL_ERROR_RT_INVALID_DEVICEID;
+    if (timeout > LONGEST_MS)
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "timeout %u ms is longer than %d ms", timeout, LONGEST_MS);
+    int status = callback_abort(deviceId, ACL_RT_DEVICE_TASK_ABORT_PRE, timeout);
+    if (status)
+        return fail(ACL_ERROR_RT_DEVICE_TASK_ABORT, "a callback refused to abort the tasks of device %d: %d", deviceId,
+                    status);
+    struct abort a = {d, timeout ? clock_ns() + (int64_t)timeout * 1000000 : INT64_MAX, false};
+    handle_each(&stream_table, abort_one, &a);
+    handle_each(&stream_table, await_one, &a);
+    status = callback_abort(deviceId, ACL_RT_DEVICE_TASK_ABORT_POST, timeout);
+    if (a.late)
+        return fail(ACL_ERROR_RT_TIMEOUT, "a task of device %d still runs after %u ms", deviceId, timeout);
+    return status ? fail(ACL_ERROR_RT_DEVICE_TASK_ABORT, "a callback failed after the abort of device %d: %d", deviceId,
+                         status)
+                  : ACL_SUCCESS;
+}
+
+static int failed_one(void *object, void *device)
+{
+    struct stream *s = object;
+    return s->device == device && stream_has_error(s);
+}
+
+/* A failed operator is an error of software; memory and links of a software device do not fail. */
+aclError aclrtGetErrorVerbose(int32_t deviceId, aclrtErrorInfo *errorInfo)
+{
+    CHECK_ARG(errorInfo);
+    TRY(entry_check());
+    struct device *d = device_get(deviceId);
+    if (!d)
+        return ACL_ERROR_RT_INVALID_DEVICEID;
+    memset(errorInfo, 0, sizeof *errorInfo);
+    errorInfo->errorType = ACL_RT_NO_ERROR;
+    if (handle_each(&stream_table, failed_one, d)) {
+        errorInfo->errorType = ACL_RT_ERROR_AICORE;
+        errorInfo->hasDetail = 1;
+        errorInfo->detail.aicoreErrType = ACL_RT_AICORE_ERROR_SW;
+    }
+    return ACL_SUCCESS;
+}
+
+aclError aclrtRepairError(int32_t deviceId, const aclrtErrorInfo *errorInfo)
+{
+    CHECK_ARG(errorInfo);
+    TRY(entry_check());
+    if (!device_get(deviceId))
+        return ACL_ERROR_RT_INVALID_DEVICEID;
+    if (errorInfo->errorType == ACL_RT_NO_ERROR)
+        return ACL_SUCCESS;
+    return fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+                "The current system or device does not support repairing errors of type %d: a software device has none "
+                "to repair",
+                (int)errorInfo->errorType);
+}
+
+aclError aclrtGetMemUceInfo(int32_t deviceId, aclrtMemUceInfo *memUceInfoArray, size_t arraySize, size_t *retSize)
+{
+    CHECK_ARG(memUceInfoArray);
+    CHECK_ARG(retSize);
+    TRY(entry_check());
+    if (!device_get(deviceId))
+        return ACL_ERROR_RT_INVALID_DEVICEID;
+    if (arraySize == 0)
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "arraySize must not be 0");
+    *retSize = 0;
+    return ACL_SUCCESS;
+}
+
+aclError aclrtMemUceRepair(int32_t deviceId, aclrtMemUceInfo *memUceInfoArray, size_t arraySize)
+{
+    CHECK_ARG(memUceInfoArray);
+    TRY(entry_check());
+    if (!device_get(deviceId))
+        return ACL_ERROR_RT_INVALID_DEVICEID;
+    return fail(ACL_ERROR_RT_PARAM_INVALID, "none of the %zu memory ranges has an uncorrectable error", arraySize);
 }

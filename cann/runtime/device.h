@@ -19,12 +19,11 @@ struct device {
     int32_t id;       /* as the process counts */
     int32_t physical; /* as the machine counts */
     pthread_mutex_t lock;
-    struct context *primary; /* default context, made by the first aclrtSetDevice */
-    uint32_t set_count;      /* aclrtSetDevice less aclrtResetDevice */
-    _Atomic uint64_t peers;  /* bit of each device whose memory this one was given access to */
-    _Atomic int saturate;    /* aclrtFloatOverflowMode */
-    _Atomic uint32_t cores[2], limits[5];
-    _Atomic uint32_t aborting;
+    struct context *primary;   /* default context, made by the first aclrtSetDevice */
+    uint32_t set_count;        /* aclrtSetDevice less aclrtResetDevice */
+    _Atomic uint64_t peers;    /* bit of each device whose memory this one was given access to */
+    _Atomic int saturate;      /* aclrtFloatOverflowMode */
+    _Atomic uint32_t cores[2]; /* limits, 0: the SoC's */
 };
 
 /* Number of visible devices; negative after fail() when ASCEND_RT_VISIBLE_DEVICES names what does not exist. */
@@ -38,5 +37,8 @@ struct device *device_current(void);
 
 /* Marks the process as one that used a device: its forked children may not. 0, or the status of entry_check(). */
 int device_use(void);
+
+/* Physical memory of the device is still held (vmm.c): its memory cannot be reset. */
+bool physical_in_use(int32_t device);
 
 #endif

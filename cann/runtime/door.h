@@ -57,6 +57,18 @@ int parallel_threads(void) DOOR(parallel_threads);
  * task and pointer. Cheap; any thread; host addresses come back unchanged. */
 void *device_address(const void *address) DOOR(device_address);
 
+/* Device memory of another process, for collectives: the exporter describes a piece of its memory, sends the
+ * description by any way, and the importer gets an address that its tasks may use. A peer's device is mapped once and
+ * counted; importing more of it costs next to nothing. Both processes run as the same user in the same pid namespace.
+ */
+struct share {
+    int32_t pid, fd, device; /* device: as the machine counts */
+    uint64_t offset, bytes, capacity;
+};
+int share_export(const void *address, size_t bytes, struct share *share) DOOR(share_export);
+int share_import(const struct share *share, void **address) DOOR(share_import);
+void share_release(const struct share *share) DOOR(share_release);
+
 /* Makes the library report a bad state of the process (forked child of a used device…); 0 when all is well.
  * Every public entry that touches the device asks. */
 int entry_check(void) DOOR(entry_check);

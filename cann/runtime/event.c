@@ -4,12 +4,14 @@
 #include "event.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/futex.h"
 #include "door.h"
 #include "error.h"
 #include "pool.h"
 #include "settings.h"
+#include "share.h"
 
 enum { EVENTS = 1 << 20 };
 
@@ -32,41 +34,47 @@ static bool reached(uint32_t done, uint32_t generation)
 
 static bool complete(const struct event *e)
 {
-    uint32_t recorded = atomic_load_explicit(&e->state->recorded, memory_order_acquire);
-    return reached(atomic_load_explicit(&e->state->done, memory_order_acquire), recorded);
+    uint32_t recorded = atomic_load_explicit(e->recorded, memory_order_acquire);
+    return reached(atomic_load_explicit(e->done, memory_order_acquire), recorded);
 }
 
 static void unref(struct event *e)
 {
     if (atomic_fetch_sub(&e->references, 1) != 1)
         return;
-    event_unshare(e);
+    if (e->record)
+        record_free(e->record, e->fd);
     handle_free(&event_table, e);
 }
 
 static void set_done(struct event *e, uint32_t generation)
 {
-    struct event_state *s = e->state;
-    uint32_t done = atomic_load(&s->done);
-    if (generation == atomic_load(&s->recorded))
-        atomic_store(&s->time, clock_ns());
-    while (!reached(done, generation) && !atomic_compare_exchange_weak(&s->done, &done, generation))
+    uint32_t done = atomic_load(e->done);
+    if (generation == atomic_load(e->recorded))
+        atomic_store(e->time, clock_ns());
+    while (!reached(done, generation) && !atomic_compare_exchange_weak(e->done, &done, generation))
         ;
-    if (atomic_load(&s->waiters))
-        futex_wake(&s->done, INT32_MAX, e->fd >= 0);
+    if (atomic_load(e->waiters))
+        futex_wake(e->done, INT32_MAX, e->record != NULL);
 }
 
-int event_new(uint32_t flags, struct event **out)
+static void use_words(struct event *e, _Atomic uint32_t *words, _Atomic int64_t *time)
 {
-    TRY(entry_check());
+    e->recorded = &words[0];
+    e->done = &words[1];
+    e->waiters = &words[2];
+    e->time = time;
+}
+
+static int event_new(uint32_t flags, struct event **out)
+{
     struct event *e = handle_new(&event_table);
     if (!e)
         return fail(ACL_ERROR_RT_NO_EVENT_RESOURCE, "no event left: %d exist", EVENTS);
     e->flags = flags;
     e->fd = -1;
-    e->device = local()->context ? local()->context->device->id : 0;
     atomic_store(&e->references, 1);
-    e->state = &e->own;
+    use_words(e, e->own, &e->own_time);
     *out = e;
     return ACL_SUCCESS;
 }
@@ -77,10 +85,15 @@ static int create(aclrtEvent *event, uint32_t flags)
     if (!context_current())
         return fail_code();
     TRY(event_new(flags, &e));
-    int status = flags & ACL_EVENT_IPC ? event_share(e) : ACL_SUCCESS;
-    if (status) {
-        unref(e);
-        return status;
+    if (flags & ACL_EVENT_IPC) {
+        e->record = record_new(SHARE_EVENT, &e->fd);
+        if (!e->record) {
+            handle_retire(e);
+            unref(e);
+            return fail_code();
+        }
+        atomic_store(&e->record->anyone, 1);
+        use_words(e, e->record->words, &e->record->time);
     }
     *event = e;
     return ACL_SUCCESS;
@@ -169,7 +182,7 @@ static int record(struct event *e, aclrtStream stream)
 {
     struct stream *s;
     TRY(stream_get(stream, &s));
-    uint32_t generation = atomic_fetch_add(&e->state->recorded, 1) + 1;
+    uint32_t generation = atomic_fetch_add(e->recorded, 1) + 1;
     atomic_store(&e->stream, s);
     if (stream_is_idle(s)) {
         set_done(e, generation);
@@ -199,22 +212,22 @@ aclError aclrtRecordEventWithFlag(aclrtEvent event, aclrtStream stream, uint32_t
 static int run_wait(void *arg)
 {
     struct mark *m = arg;
-    struct event_state *state = m->event->state;
+    struct event *e = m->event;
     struct stream *s = stream_running();
     uint32_t aborts = atomic_load(&s->aborts), done;
     int64_t limit = m->limit ? clock_ns() + m->limit : INT64_MAX;
     int status = ACL_SUCCESS;
-    atomic_fetch_add(&state->waiters, 1);
-    while (!reached(done = atomic_load(&state->done), m->generation)) {
+    atomic_fetch_add(e->waiters, 1);
+    while (!reached(done = atomic_load(e->done), m->generation)) {
         if (clock_ns() >= limit) {
             status = fail(ACL_ERROR_RT_TASK_TIMEOUT, "stream %u waited longer than %lld ms for event %u", s->handle.id,
-                          (long long)(m->limit / 1000000), m->event->handle.id);
+                          (long long)(m->limit / 1000000), e->handle.id);
             break;
         }
-        if (!stream_pause(s, aborts, &state->done, done, m->event->fd >= 0))
+        if (!stream_pause(s, aborts, e->done, done, e->record != NULL))
             break;
     }
-    atomic_fetch_sub(&state->waiters, 1);
+    atomic_fetch_sub(e->waiters, 1);
     return status;
 }
 
@@ -234,7 +247,7 @@ static int wait(aclrtStream stream, aclrtEvent event, int64_t limit_ns)
     TRY(stream_get(stream, &s));
     if (complete(e) || (!e->foreign && atomic_load(&e->stream) == s))
         return ACL_SUCCESS;
-    struct mark *m = mark_new(e, atomic_load(&e->state->recorded));
+    struct mark *m = mark_new(e, atomic_load(e->recorded));
     if (!m)
         return fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "the host is out of memory");
     m->limit = limit_ns;
@@ -264,7 +277,7 @@ aclError aclrtStreamWaitEventWithTimeout(aclrtStream stream, aclrtEvent event, i
 static int run_reset(void *arg)
 {
     struct mark *m = arg;
-    if (atomic_load(&m->event->state->recorded) == m->generation)
+    if (atomic_load(m->event->recorded) == m->generation)
         atomic_store(&m->event->stream, NULL);
     return ACL_SUCCESS;
 }
@@ -275,8 +288,11 @@ aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream)
     struct stream *s;
     if (!e)
         return fail_code();
+    if (!(e->flags & ACL_EVENT_SYNC))
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "event %u was created without ACL_EVENT_SYNC and cannot be reset",
+                    e->handle.id);
     TRY(stream_get(stream, &s));
-    struct mark *m = mark_new(e, atomic_load(&e->state->recorded));
+    struct mark *m = mark_new(e, atomic_load(e->recorded));
     if (!m)
         return fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "the host is out of memory");
     return stream_enqueue(stream, &(struct task){run_reset, mark_free, m, 0, {NULL, NULL}});
@@ -324,15 +340,14 @@ aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout)
     struct event *e = event_get(event);
     if (!e)
         return fail_code();
-    uint32_t goal = atomic_load(&e->state->recorded), done;
-    if (reached(atomic_load(&e->state->done), goal))
+    uint32_t goal = atomic_load(e->recorded), done;
+    if (reached(atomic_load(e->done), goal))
         return ACL_SUCCESS;
-    struct event_state *state = e->state;
     int64_t end = timeout < 0 ? INT64_MAX : clock_ns() + (int64_t)timeout * 1000000;
     int status = ACL_SUCCESS;
     atomic_fetch_add(&e->references, 1);
-    atomic_fetch_add(&state->waiters, 1);
-    for (int64_t spin = clock_ns() + spin_ns(); !reached(done = atomic_load(&state->done), goal);) {
+    atomic_fetch_add(e->waiters, 1);
+    for (int64_t spin = clock_ns() + spin_ns(); !reached(done = atomic_load(e->done), goal);) {
         int64_t now = clock_ns();
         if (now < spin) {
             cpu_relax();
@@ -341,10 +356,10 @@ aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout)
                 fail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "event %u has not happened within %d ms", e->handle.id, timeout);
             break;
         } else {
-            futex_wait(&state->done, done, end - now < 50000000 ? end - now : 50000000, e->fd >= 0);
+            futex_wait(e->done, done, end - now < 50000000 ? end - now : 50000000, e->record != NULL);
         }
     }
-    atomic_fetch_sub(&state->waiters, 1);
+    atomic_fetch_sub(e->waiters, 1);
     unref(e);
     return status;
 }
@@ -367,7 +382,7 @@ static int time_of(aclrtEvent event, int64_t *ns)
     if (!complete(e))
         return fail(ACL_ERROR_RT_EVENT_NOT_COMPLETE, "event %u has not happened yet: synchronize it first",
                     e->handle.id);
-    *ns = atomic_load(&e->state->time);
+    *ns = atomic_load(e->time);
     return ACL_SUCCESS;
 }
 
@@ -407,5 +422,44 @@ aclError aclrtGetEventAvailNum(uint32_t *eventCount)
 {
     CHECK_ARG(eventCount);
     *eventCount = EVENTS - event_table.live_count;
+    return ACL_SUCCESS;
+}
+
+/* Handle: process and descriptor of the record. */
+aclError aclrtIpcGetEventHandle(aclrtEvent event, aclrtIpcEventHandle *handle)
+{
+    CHECK_ARG(handle);
+    struct event *e = event_get(event);
+    if (!e)
+        return fail_code();
+    if (e->fd < 0)
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "event %u was not created here with ACL_EVENT_IPC", e->handle.id);
+    char key[SHARE_KEY];
+    record_key(key, SHARE_EVENT, e->record->pid, e->fd);
+    memcpy(handle->reserved, key, sizeof handle->reserved);
+    return ACL_SUCCESS;
+}
+
+aclError aclrtIpcOpenEventHandle(aclrtIpcEventHandle handle, aclrtEvent *event)
+{
+    CHECK_ARG(event);
+    TRY(device_use());
+    char key[SHARE_KEY] = "";
+    int32_t pid = 0, fd = 0;
+    memcpy(key, handle.reserved, sizeof handle.reserved);
+    if (!record_parse(key, SHARE_EVENT, &pid, &fd))
+        return ACL_ERROR_RT_PARAM_INVALID;
+    struct record *r = record_open(SHARE_EVENT, pid, fd);
+    struct event *e = NULL;
+    int status = r ? event_new(ACL_EVENT_IPC, &e) : fail_code();
+    if (status) {
+        if (r)
+            record_free(r, -1);
+        return status;
+    }
+    e->record = r;
+    e->foreign = true;
+    use_words(e, r->words, &r->time);
+    *event = e;
     return ACL_SUCCESS;
 }

@@ -13,29 +13,21 @@
 #include "handle.h"
 #include "stream.h"
 
-/* The part that other processes may map (ACL_EVENT_IPC). */
-struct event_state {
-    _Atomic uint32_t recorded, done;
-    _Atomic uint32_t waiters;
-    _Atomic int64_t time; /* ns, of the newest finished generation */
-};
-
+/* What waiting looks at: in the event itself, or in a record that other processes map. */
 struct event {
     struct handle handle;
     uint32_t flags;
     bool foreign; /* opened from another process */
-    int fd;       /* of the shared state, -1 */
-    int32_t device;
+    int fd;       /* of the record; -1: none, or another process's */
+    struct record *record;
     _Atomic uint32_t references;
     _Atomic uint32_t waits;          /* wait tasks not yet finished */
     _Atomic(struct stream *) stream; /* of the last record */
-    struct event_state *state, own;
+    _Atomic uint32_t *recorded, *done,
+        *waiters;          /* newest generation, newest finished one, threads that sleep on done */
+    _Atomic int64_t *time; /* ns, of the newest finished generation */
+    _Atomic uint32_t own[3];
+    _Atomic int64_t own_time;
 };
-
-int event_new(uint32_t flags, struct event **out);
-
-/* Puts the state into shared memory, before the first record; and undoes it (ipc.c). */
-int event_share(struct event *event);
-void event_unshare(struct event *event);
 
 #endif

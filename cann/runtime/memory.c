@@ -245,8 +245,8 @@ static bool grant(uint64_t fresh)
     return true;
 }
 
-/* A range of `size` bytes at a multiple of 2 MiB. */
-static char *reserve(uint64_t size, int protection, int fd)
+/* A range of `size` bytes at a multiple of 2 MiB, over the memfd or (fd < 0) over nothing. */
+static char *reserve(uint64_t size, int fd, uint64_t offset)
 {
     char *p = mmap(NULL, size + HUGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
@@ -256,7 +256,8 @@ static char *reserve(uint64_t size, int protection, int fd)
         munmap(p, (size_t)(aligned - p));
     if (p + HUGE > aligned)
         munmap(aligned + size, (size_t)(p + HUGE - aligned));
-    if (fd >= 0 && mmap(aligned, size, protection, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0) == MAP_FAILED) {
+    if (fd >= 0 && mmap(aligned, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd,
+                        (off_t)offset) == MAP_FAILED) {
         munmap(aligned, size);
         return NULL;
     }
@@ -265,6 +266,26 @@ static char *reserve(uint64_t size, int protection, int fd)
     if (fd >= 0)
         madvise(aligned, size, MADV_HUGEPAGE);
     return aligned;
+}
+
+char *memory_map(int fd, uint64_t offset, uint64_t size, ptrdiff_t *usable)
+{
+    char *real = reserve(size, fd, offset), *handed = real;
+    *usable = 0;
+    if (real && memory_guarded()) {
+        handed = reserve(size, -1, 0);
+        if (!handed)
+            munmap(real, size);
+        *usable = real - handed;
+    }
+    return handed;
+}
+
+void memory_unmap(char *base, uint64_t size, ptrdiff_t usable)
+{
+    munmap(base, size);
+    if (usable)
+        munmap(base + usable, size);
 }
 
 static bool open_arena(struct device *device)
@@ -279,19 +300,17 @@ static bool open_arena(struct device *device)
             close(fd);
         return false;
     }
-    char *usable = reserve(capacity, PROT_READ | PROT_WRITE, fd);
-    char *handed = usable && memory_guarded() ? reserve(capacity, PROT_NONE, -1) : usable;
+    ptrdiff_t usable = 0;
+    char *handed = memory_map(fd, 0, capacity, &usable);
     struct block *b = handed ? block_new() : NULL;
     if (!b) {
-        if (handed && handed != usable)
-            munmap(handed, capacity);
-        if (usable)
-            munmap(usable, capacity);
+        if (handed)
+            memory_unmap(handed, capacity, usable);
         close(fd);
         return false;
     }
     b->size = b->fresh = capacity;
-    *a = (struct arena){.usable = usable, .capacity = capacity, .fd = fd};
+    *a = (struct arena){.usable = handed + usable, .capacity = capacity, .fd = fd};
     insert(a, b, BY_OFFSET);
     add_free(a, b);
     atomic_store_explicit(&a->base, handed, memory_order_release);
@@ -454,12 +473,13 @@ void memory_reset(struct device *device)
     pthread_mutex_unlock(&lock);
 }
 
-bool memory_file(const void *address, int *fd, uint64_t *offset)
+bool memory_file(const void *address, int *fd, uint64_t *offset, uint64_t *capacity)
 {
     int d = arena_of(address);
     if (d < 0)
         return false;
     *fd = arenas[d].fd;
+    *capacity = arenas[d].capacity;
     *offset = (uint64_t)((const char *)address - atomic_load(&arenas[d].base));
     return true;
 }
@@ -542,9 +562,27 @@ struct range memory_find(const void *address)
 
 bool memory_is_device(const void *address, size_t bytes)
 {
-    struct range r = memory_find(address);
-    return (r.kind == RANGE_DEVICE || r.kind == RANGE_REGISTERED) &&
-           bytes <= r.size - (size_t)((const char *)address - r.base);
+    bool inside = false;
+    const char *p = address;
+    int d = arena_of(address);
+    pthread_mutex_lock(&lock);
+    if (d >= 0) {
+        uint64_t offset = (uint64_t)(p - atomic_load(&arenas[d].base));
+        struct block *b = block_at(&arenas[d], offset);
+        inside = b && b->used && bytes <= b->offset + b->size - offset;
+    } else { /* mappings that follow each other count as one */
+        size_t i = other_at(p);
+        if (i < other_count && others[i].base <= p)
+            for (const char *end = p; i < other_count && others[i].base <= end && others[i].kind != RANGE_HOST; i++) {
+                end = others[i].base + others[i].size;
+                if (bytes <= (size_t)(end - p)) {
+                    inside = true;
+                    break;
+                }
+            }
+    }
+    pthread_mutex_unlock(&lock);
+    return inside;
 }
 
 bool memory_guarded(void)

@@ -37,10 +37,16 @@ void memory_info(struct device *device, size_t *free, size_t *total, size_t *pea
 /* All memory of the device back to the machine. */
 void memory_reset(struct device *device);
 
-/* Where [address, bytes) lies in the device's memfd: for other mappings and other processes. */
-bool memory_file(const void *address, int *fd, uint64_t *offset);
+/* Where the address lies in which memfd, and that one's size: for other mappings and other processes. False for memory
+ * that a device does not own itself. */
+bool memory_file(const void *address, int *fd, uint64_t *offset, uint64_t *capacity);
 
-/* Registers and unregisters another range; find_exact says that base begins a range of that kind. */
+/* Maps [offset, offset + size) of a memfd for clients; usable: what to add to reach it from tasks (guard mode). NULL
+ * when it fails. fd -1 reserves addresses only. */
+char *memory_map(int fd, uint64_t offset, uint64_t size, ptrdiff_t *usable);
+void memory_unmap(char *base, uint64_t size, ptrdiff_t usable);
+
+/* Registers and forgets another range; base + usable is where tasks reach it. A status without text. */
 int range_add(enum range_kind kind, int32_t device, void *base, size_t size, ptrdiff_t usable);
 bool range_remove(void *base, enum range_kind kind);
 

@@ -167,3 +167,103 @@ aclError aclrtStreamGetId(aclrtStream stream, int32_t *streamId)
     *streamId = (int32_t)s->handle.id;
     return ACL_SUCCESS;
 }
+
+aclError aclrtStreamAbort(aclrtStream stream)
+{
+    struct stream *s = NULL;
+    TRY(stream_get(stream, &s));
+    stream_abort(s, ACL_ERROR_RT_STREAM_ABORT);
+    return ACL_SUCCESS;
+}
+
+aclError aclrtGetStreamAvailableNum(uint32_t *streamCount)
+{
+    CHECK_ARG(streamCount);
+    *streamCount = stream_table.capacity - stream_table.live_count;
+    return ACL_SUCCESS;
+}
+
+aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode)
+{
+    struct stream *s = NULL;
+    TRY(stream_get(stream, &s));
+    if (mode != ACL_CONTINUE_ON_FAILURE && mode != ACL_STOP_ON_FAILURE)
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "failure mode %llu is unknown", (unsigned long long)mode);
+    if (atomic_load(&s->failure_mode) && mode == ACL_CONTINUE_ON_FAILURE)
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "stream %u stops on failure, which cannot be taken back", s->handle.id);
+    atomic_store(&s->failure_mode, (uint32_t)mode);
+    return ACL_SUCCESS;
+}
+
+aclError aclrtSetStreamOverflowSwitch(aclrtStream stream, uint32_t flag)
+{
+    struct stream *s = NULL;
+    TRY(stream_get(stream, &s));
+    if (flag > 1)
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "overflow switch %u is neither 0 nor 1", flag);
+    s->overflow = flag;
+    return ACL_SUCCESS;
+}
+
+aclError aclrtGetStreamOverflowSwitch(aclrtStream stream, uint32_t *flag)
+{
+    CHECK_ARG(flag);
+    struct stream *s = NULL;
+    TRY(stream_get(stream, &s));
+    *flag = s->overflow;
+    return ACL_SUCCESS;
+}
+
+aclError aclrtSetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType, aclrtStreamAttrValue *value)
+{
+    CHECK_ARG(value);
+    struct stream *s = NULL;
+    TRY(stream_get(stream, &s));
+    switch (stmAttrType) {
+    case ACL_STREAM_ATTR_FAILURE_MODE:
+        return aclrtSetStreamFailureMode(stream, value->failureMode);
+    case ACL_STREAM_ATTR_FLOAT_OVERFLOW_CHECK:
+        return aclrtSetStreamOverflowSwitch(stream, value->overflowSwitch);
+    case ACL_STREAM_ATTR_USER_CUSTOM_TAG:
+        s->tag = value->userCustomTag;
+        return ACL_SUCCESS;
+    case ACL_STREAM_ATTR_CACHE_OP_INFO:
+        s->cache_info = value->cacheOpInfoSwitch;
+        return ACL_SUCCESS;
+    default:
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "stream attribute %d is unknown or cannot be set", (int)stmAttrType);
+    }
+}
+
+aclError aclrtGetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType, aclrtStreamAttrValue *value)
+{
+    CHECK_ARG(value);
+    struct stream *s = NULL;
+    TRY(stream_get(stream, &s));
+    switch (stmAttrType) {
+    case ACL_STREAM_ATTR_FAILURE_MODE:
+        value->failureMode = atomic_load(&s->failure_mode);
+        return ACL_SUCCESS;
+    case ACL_STREAM_ATTR_FLOAT_OVERFLOW_CHECK:
+        value->overflowSwitch = s->overflow;
+        return ACL_SUCCESS;
+    case ACL_STREAM_ATTR_USER_CUSTOM_TAG:
+        value->userCustomTag = s->tag;
+        return ACL_SUCCESS;
+    case ACL_STREAM_ATTR_CACHE_OP_INFO:
+        value->cacheOpInfoSwitch = s->cache_info;
+        return ACL_SUCCESS;
+    case ACL_STREAM_ATTR_PRIORITY:
+        value->priority = s->priority;
+        return ACL_SUCCESS;
+    default:
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "stream attribute %d is unknown", (int)stmAttrType);
+    }
+}
+
+aclError aclrtGetThreadLastTaskId(uint32_t *taskId)
+{
+    CHECK_ARG(taskId);
+    *taskId = local()->task;
+    return ACL_SUCCESS;
+}

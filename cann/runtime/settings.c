@@ -49,7 +49,7 @@ aclError aclrtSetOpExecuteTimeOutV2(uint64_t timeout, uint64_t *actualTimeout)
     if (timeout > INT64_MAX / 1000)
         return fail(ACL_ERROR_RT_PARAM_INVALID, "timeout %llu us is too long", (unsigned long long)timeout);
     atomic_store(&execute_ns, (int64_t)timeout * 1000);
-    *actualTimeout = timeout;
+    *actualTimeout = timeout ? timeout : UINT64_MAX; /* 0: never */
     return ACL_SUCCESS;
 }
 
@@ -83,15 +83,6 @@ static int set_option(_Atomic int64_t *place, aclSysParamOpt opt, int64_t value)
     return ACL_SUCCESS;
 }
 
-static int get_option(const _Atomic int64_t *place, aclSysParamOpt opt, int64_t *value)
-{
-    int64_t v = atomic_load(place);
-    if (!v)
-        return fail(ACL_ERROR_RT_SYSPARAMOPT_NOT_SET, "system parameter %d was not set", (int)opt);
-    *value = v - 1;
-    return ACL_SUCCESS;
-}
-
 aclError aclrtSetSysParamOpt(aclSysParamOpt opt, int64_t value)
 {
     TRY(check_option(opt));
@@ -102,7 +93,9 @@ aclError aclrtGetSysParamOpt(aclSysParamOpt opt, int64_t *value)
 {
     CHECK_ARG(value);
     TRY(check_option(opt));
-    return get_option(&options[opt], opt, value);
+    int64_t v = atomic_load(&options[opt]);
+    *value = v ? v - 1 : 0;
+    return ACL_SUCCESS;
 }
 
 aclError aclrtCtxSetSysParamOpt(aclSysParamOpt opt, int64_t value)
@@ -117,5 +110,11 @@ aclError aclrtCtxGetSysParamOpt(aclSysParamOpt opt, int64_t *value)
     CHECK_ARG(value);
     TRY(check_option(opt));
     struct context *c = context_current();
-    return c ? get_option(&c->options[opt], opt, value) : fail_code();
+    if (!c)
+        return fail_code();
+    int64_t v = atomic_load(&c->options[opt]);
+    if (!v)
+        return fail(ACL_ERROR_RT_SYSPARAMOPT_NOT_SET, "system parameter %d was not set in this context", (int)opt);
+    *value = v - 1;
+    return ACL_SUCCESS;
 }

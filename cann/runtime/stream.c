@@ -116,6 +116,23 @@ static int run_task(struct stream *s, const struct task *task, const char *note)
     return status;
 }
 
+/* ACL_STOP_ON_FAILURE holds for all streams of the context. */
+static int stop_context(void *object, void *context)
+{
+    struct stream *s = object;
+    if (s->context == context)
+        atomic_store(&s->stopped, 1);
+    return 0;
+}
+
+static int resume_context(void *object, void *context)
+{
+    struct stream *s = object;
+    if (s->context == context)
+        atomic_store(&s->stopped, 0);
+    return 0;
+}
+
 static void set_error(struct stream *s, int status)
 {
     pthread_mutex_lock(&s->lock);
@@ -126,22 +143,29 @@ static void set_error(struct stream *s, int status)
         s->error_text = strdup(fail_reason());
         s->failed_task = task_id(s);
     }
-    if (atomic_load(&s->failure_mode))
-        atomic_store(&s->stopped, 1);
     pthread_mutex_unlock(&s->lock);
+    if (atomic_load(&s->failure_mode))
+        handle_each(&stream_table, stop_context, s->context);
+}
+
+bool stream_has_error(struct stream *s)
+{
+    return atomic_load_explicit(&s->failed, memory_order_acquire);
 }
 
 int stream_take_error(struct stream *s)
 {
-    if (!__atomic_load_n(&s->failed, __ATOMIC_ACQUIRE))
+    if (!stream_has_error(s))
         return ACL_SUCCESS;
     pthread_mutex_lock(&s->lock);
     int status = s->failed ? s->error : ACL_SUCCESS;
     char *text = s->error_text;
     s->error_text = NULL;
-    __atomic_store_n(&s->failed, false, __ATOMIC_RELEASE);
+    atomic_store(&s->failed, false);
     atomic_store(&s->stopped, 0);
     pthread_mutex_unlock(&s->lock);
+    if (atomic_load(&s->failure_mode))
+        handle_each(&stream_table, resume_context, s->context);
     if (status)
         fail_text(status, text ? text : "a task failed");
     free(text);
@@ -446,8 +470,8 @@ int stream_get(aclrtStream handle, struct stream **out)
 {
     struct local *me = local();
     struct context *c = me->context;
-    if (__builtin_expect(!c || !handle_valid(&context_table, c), 0))
-        return context_current() ? ACL_ERROR_RT_CONTEXT_NULL : fail_code();
+    if (__builtin_expect(!c || !handle_valid(&context_table, c), 0) && !(c = context_current()))
+        return fail_code();
     struct stream *s = handle;
     if (!s) {
         s = atomic_load_explicit(&c->stream, memory_order_acquire);

@@ -84,6 +84,7 @@ int stream_wait(struct stream *stream, int64_t ms);
 
 /* Pending error: returned with its text, and cleared. */
 int stream_take_error(struct stream *stream);
+bool stream_has_error(struct stream *stream);
 
 /* Drops queued tasks and makes waiting ones give up; code becomes the pending error when something was dropped. */
 void stream_abort(struct stream *stream, int code);

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Limits and modes of devices and streams: how many cores tasks use, saturation of floats.
+ *
+ * A limit of cores is kept and told to who asks: operators of clients that plan by cores do so. This device's own
+ * operators use the process's compute pool, whatever the limit. */
+#include "base/soc.h"
+#include "context.h"
+#include "error.h"
+#include "stream.h"
+
+static uint32_t cores_of(aclrtDevResLimitType type)
+{
+    const struct soc *s = soc_find(aclrtGetSocName());
+    return (uint32_t)(type == ACL_RT_DEV_RES_CUBE_CORE ? s->cube : s->vector);
+}
+
+static int check_type(aclrtDevResLimitType type)
+{
+    if (type != ACL_RT_DEV_RES_CUBE_CORE && type != ACL_RT_DEV_RES_VECTOR_CORE)
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "resource type %d is unknown", (int)type);
+    return ACL_SUCCESS;
+}
+
+static int check_limit(aclrtDevResLimitType type, uint32_t value)
+{
+    TRY(check_type(type));
+    if (value == 0 || value > cores_of(type))
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "%u cores are not in [1, %u]", value, cores_of(type));
+    return ACL_SUCCESS;
+}
+
+static uint32_t device_limit(struct device *d, aclrtDevResLimitType type)
+{
+    uint32_t v = atomic_load(&d->cores[type]);
+    return v ? v : cores_of(type);
+}
+
+static uint32_t stream_limit(struct stream *s, aclrtDevResLimitType type)
+{
+    uint32_t v = atomic_load(&s->cores[type]);
+    return v ? v : device_limit(s->device, type);
+}
+
+aclError aclrtGetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t *value)
+{
+    CHECK_ARG(value);
+    TRY(check_type(type));
+    struct device *d = device_get(deviceId);
+    if (!d)
+        return ACL_ERROR_RT_INVALID_DEVICEID;
+    *value = device_limit(d, type);
+    return ACL_SUCCESS;
+}
+
+aclError aclrtSetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t value)
+{
+    TRY(check_limit(type, value));
+    struct device *d = device_get(deviceId);
+    if (!d)
+        return ACL_ERROR_RT_INVALID_DEVICEID;
+    atomic_store(&d->cores[type], value);
+    return ACL_SUCCESS;
+}
+
+aclError aclrtResetDeviceResLimit(int32_t deviceId)
+{
+    struct device *d = device_get(deviceId);
+    if (!d)
+        return ACL_ERROR_RT_INVALID_DEVICEID;
+    atomic_store(&d->cores[0], 0);
+    atomic_store(&d->cores[1], 0);
+    return ACL_SUCCESS;
+}
+
+aclError aclrtGetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, uint32_t *value)
+{
+    CHECK_ARG(value);
+    TRY(check_type(type));
+    struct stream *s = NULL;
+    TRY(stream_get(stream, &s));
+    *value = stream_limit(s, type);
+    return ACL_SUCCESS;
+}
+
+aclError aclrtSetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, uint32_t value)
+{
+    TRY(check_limit(type, value));
+    struct stream *s = NULL;
+    TRY(stream_get(stream, &s));
+    atomic_store(&s->cores[type], value);
+    return ACL_SUCCESS;
+}
+
+aclError aclrtResetStreamResLimit(aclrtStream stream)
+{
+    struct stream *s = NULL;
+    TRY(stream_get(stream, &s));
+    atomic_store(&s->cores[0], 0);
+    atomic_store(&s->cores[1], 0);
+    return ACL_SUCCESS;
+}
+
+aclError aclrtUseStreamResInCurrentThread(aclrtStream stream)
+{
+    struct stream *s = NULL;
+    TRY(stream_get(stream, &s));
+    local()->limits = s;
+    return ACL_SUCCESS;
+}
+
+aclError aclrtUnuseStreamResInCurrentThread(aclrtStream stream)
+{
+    struct stream *s = NULL;
+    TRY(stream_get(stream, &s));
+    local()->limits = NULL;
+    return ACL_SUCCESS;
+}
+
+aclError aclrtGetResInCurrentThread(aclrtDevResLimitType type, uint32_t *value)
+{
+    CHECK_ARG(value);
+    TRY(check_type(type));
+    struct device *d = device_current();
+    if (!d)
+        return fail_code();
+    struct stream *s = local()->limits;
+    *value = s && handle_valid(&stream_table, s) ? stream_limit(s, type) : device_limit(d, type);
+    return ACL_SUCCESS;
+}
+
+aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode)
+{
+    struct device *d = device_current();
+    if (!d)
+        return fail_code();
+    if (mode != ACL_RT_OVERFLOW_MODE_SATURATION && mode != ACL_RT_OVERFLOW_MODE_INFNAN)
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "overflow mode %d is unknown", (int)mode);
+    atomic_store(&d->saturate, (int)mode);
+    return ACL_SUCCESS;
+}
+
+aclError aclrtGetDeviceSatMode(aclrtFloatOverflowMode *mode)
+{
+    CHECK_ARG(mode);
+    struct device *d = device_current();
+    if (!d)
+        return fail_code();
+    *mode = (aclrtFloatOverflowMode)atomic_load(&d->saturate);
+    return ACL_SUCCESS;
+}
