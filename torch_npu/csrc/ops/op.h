@@ -24,6 +24,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(hidden) /* short names, for this library alone */
+
 struct call;
 
 /* A tensor, or a view of one: enough to make an aclTensor. Copy it and change size, stride, offset for another view of
@@ -172,6 +174,8 @@ struct aten_family {
 #define ATEN_FAMILY(id, table) const struct aten_family id = {#id, table, sizeof(table) / sizeof((table)[0])}
 
 const struct aten_row *call_row(struct call *c);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

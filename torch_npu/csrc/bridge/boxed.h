@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Running a row's adapter on PyTorch's arguments: by the boxed kernel, by thunks of hot operators, by the bridge itself.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+
+#include "call.h"
+#include "dtype.h"
+#include "memory.h"
+
+namespace npu {
+
+// A tensor as C sees it. Sizes and strides are borrowed from the TensorImpl.
+inline void describe(npu_tensor* t, const c10::TensorImpl* impl) {
+  const c10::StorageImpl* storage = impl->unsafe_storage().unsafeGetStorageImpl();
+  t->impl = const_cast<c10::TensorImpl*>(impl);
+  t->data = const_cast<void*>(storage->data());
+  t->storage_bytes = (int64_t)storage->nbytes();
+  t->offset = impl->storage_offset();
+  t->size = impl->sizes().data();
+  t->stride = impl->strides().data();
+  t->rank = (int32_t)impl->dim();
+  t->dtype = to_acl(c10::typeMetaToScalarType(impl->dtype()));
+  t->device = impl->device_type() == device_type ? impl->device().index() : (int16_t)-1;
+  t->defined = true;
+  t->wrapped = impl->is_wrapped_number();
+}
+
+// Sets up a call on the device's current stream. The adapter runs between begin and finish.
+void call_begin(call* c, const aten_row* row, const schema_fact* schema, int device);
+// Copies temporaries back, frees what the call took, throws its error. Afterwards results are taken by take_result().
+void call_finish(call* c, int status);
+void call_free(call* c) noexcept;
+at::Tensor take_result(call* c, int k);
+
+const schema_fact* make_facts(const c10::FunctionSchema& schema);
+
+// The fallback of fallback.cpp, for rows that answer CALL_FALLBACK.
+void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
+// "Expected all tensors to be on the same device…"
+[[noreturn]] void raise_mixed_devices(const char* op);
+
+// dst ← src on one device through aclnnInplaceCopy.
+void device_copy(const at::Tensor& dst, const at::Tensor& src);
+
+// The registered row of a name ("add.Tensor") and its facts, nullptr if there is none.
+struct Row {
+  const aten_row* row;
+  const schema_fact* schema;
+};
+const Row* find_row(const char* name);
+
+} // namespace npu

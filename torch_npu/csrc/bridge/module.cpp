@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// torch_npu._C: the bridge's functions for the package's Python files; documented in torch_npu/_C.pyi. Everything that may
+// wait gives the GIL back meanwhile.
+#include <torch/csrc/Exceptions.h>
+#include <torch/csrc/Generator.h>
+#include <torch/csrc/python_headers.h>
+
+#include <cstring>
+
+#include "error.h"
+#include "fallback.h"
+#include "generator.h"
+#include "memory.h"
+#include "options.h"
+#include "version.h"
+
+using namespace npu;
+
+namespace {
+
+// A METH_VARARGS function from one that may throw.
+template <PyObject* (*function)(PyObject*)>
+PyObject* entry(PyObject*, PyObject* args) {
+  HANDLE_TH_ERRORS
+  return function(args);
+  END_HANDLE_TH_ERRORS
+}
+
+struct NoGil {
+  PyThreadState* state = PyEval_SaveThread();
+  ~NoGil() { PyEval_RestoreThread(state); }
+};
+
+template <class... T>
+void parse(PyObject* args, const char* format, T*... out) {
+  if (!PyArg_ParseTuple(args, format, out...))
+    throw python_error();
+}
+
+PyObject* text(const std::string& s) { return PyUnicode_FromStringAndSize(s.data(), (Py_ssize_t)s.size()); }
+
+int device_argument(PyObject* args) {
+  int device;
+  parse(args, "i", &device);
+  check_device(device);
+  return device;
+}
+
+// ---- the CANN ----
+PyObject* cann_open_(PyObject* args) {
+  const char* folder;
+  parse(args, "s", &folder);
+  char message[2048] = "";
+  if (cann_open(folder, message, sizeof message)) {
+    PyErr_SetString(PyExc_OSError, message);
+    throw python_error();
+  }
+  return PyUnicode_FromString(cann.path);
+}
+
+PyObject* cann_version_(PyObject* args) {
+  const char* module = "CANN";
+  parse(args, "|s", &module);
+  std::string version;
+  if (!strcmp(module, "CANN")) {
+    cann_version answer = {};
+    if (cann.aclsysGetCANNVersion && !cann.aclsysGetCANNVersion(0, &answer))
+      version = answer.text;
+  } else if (cann.aclsysGetVersionStr) {
+    char name[128], answer[256] = "";
+    snprintf(name, sizeof name, "%s", module);
+    if (!cann.aclsysGetVersionStr(name, answer))
+      version = answer;
+  }
+  return text(version);
+}
+
+// ---- devices ----
+PyObject* init(PyObject*) {
+  NoGil no_gil;
+  use_device(current_device());
+  return Py_NewRef(Py_None);
+}
+PyObject* is_initialized(PyObject*) { return PyBool_FromLong(any_device_used()); }
+PyObject* is_bad_fork(PyObject*) { return PyBool_FromLong(forked()); }
+PyObject* get_device_count(PyObject*) { return PyLong_FromLong(device_count()); }
+PyObject* get_device(PyObject*) { return PyLong_FromLong(current_device()); }
+PyObject* set_device_(PyObject* args) {
+  int device;
+  parse(args, "i", &device);
+  check_device(device);
+  NoGil no_gil;
+  set_device(device);
+  use_device(device);
+  return Py_NewRef(Py_None);
+}
+PyObject* exchange_device(PyObject* args) {
+  int device, old = current_device();
+  parse(args, "i", &device);
+  if (device >= 0) {
+    set_device(device);
+    NoGil no_gil;
+    use_device(device);
+  }
+  return PyLong_FromLong(old);
+}
+PyObject* maybe_exchange_device(PyObject* args) {
+  int device, old = current_device();
+  parse(args, "i", &device);
+  if (device >= 0)
+    set_device(device);
+  return PyLong_FromLong(old);
+}
+PyObject* get_device_name(PyObject* args) {
+  device_argument(args);
+  const char* name = cann.aclrtGetSocName();
+  return PyUnicode_FromString(name ? name : "");
+}
+
+int64_t capability(int device, aclDeviceInfo what) {
+  int64_t value = 0;
+  return cann.aclGetDeviceCapability && !cann.aclGetDeviceCapability((uint32_t)device, what, &value) ? value : 0;
+}
+
+PyObject* get_device_properties(PyObject* args) {
+  int device = device_argument(args);
+  auto [free, total] = memory_allocator()->getMemoryInfo((c10::DeviceIndex)device);
+  const char* name = cann.aclrtGetSocName();
+  return Py_BuildValue("{s:s,s:K,s:L,s:L,s:L,s:i,s:i,s:L,s:i,s:i,s:i,s:i,s:i,s:s,s:s}", "name", name ? name : "", "total_memory",
+                       (unsigned long long)total, "cube_core_num", (long long)capability(device, ACL_DEVICE_INFO_AI_CORE_NUM),
+                       "vector_core_num", (long long)capability(device, ACL_DEVICE_INFO_VECTOR_CORE_NUM), "L2_cache_size",
+                       (long long)capability(device, ACL_DEVICE_INFO_L2_SIZE), "major", 0, "minor", 0, "multi_processor_count",
+                       (long long)capability(device, ACL_DEVICE_INFO_AI_CORE_NUM), "warp_size", 0, "max_threads_per_multi_processor", 0,
+                       "regs_per_multiprocessor", 0, "is_integrated", 0, "is_multi_gpu_board", 0, "gcnArchName", "", "uuid", "");
+}
+
+PyObject* can_access_peer(PyObject* args) {
+  int device, peer;
+  parse(args, "ii", &device, &peer);
+  check_device(device);
+  check_device(peer);
+  int32_t can = 0;
+  if (cann.aclrtDeviceCanAccessPeer)
+    ACL(aclrtDeviceCanAccessPeer, &can, device, peer);
+  return PyBool_FromLong(can);
+}
+
+PyObject* utilization(PyObject* args) {
+  int device = device_argument(args);
+  int32_t rate[8] = {}; // cube, vector, AI CPU, memory, then reserved
+  TORCH_CHECK_NOT_IMPLEMENTED(cann.aclrtGetDeviceUtilizationRate, "this CANN has no aclrtGetDeviceUtilizationRate",
+                              error_suffix(Module::PTA, Kind::NOT_SUPPORT));
+  ACL(aclrtGetDeviceUtilizationRate, device, rate);
+  return PyLong_FromLong(rate[0]);
+}
+
+PyObject* synchronize(PyObject* args) {
+  int device = device_argument(args);
+  NoGil no_gil;
+  if (device_used(device))
+    wait_device(device);
+  return Py_NewRef(Py_None);
+}
+
+// ---- streams ----
+PyObject* stream_tuple(int device, int stream) {
+  return Py_BuildValue("(iii)", stream, device, (int)device_type);
+}
+PyObject* get_current_stream(PyObject* args) {
+  int device = device_argument(args);
+  return stream_tuple(device, current_stream_index(device));
+}
+PyObject* get_default_stream(PyObject* args) { return stream_tuple(device_argument(args), 0); }
+PyObject* set_stream(PyObject* args) {
+  int stream, device, type;
+  parse(args, "iii", &stream, &device, &type);
+  check_device(device);
+  TORCH_CHECK(stream >= 0 && stream < max_streams, "Unknown NPU stream ", stream, error_suffix(Module::PTA, Kind::PARAM));
+  set_device(device);
+  thread_state.stream[device] = (uint8_t)stream;
+  return Py_NewRef(Py_None);
+}
+PyObject* get_current_raw_stream(PyObject* args) {
+  int device = device_argument(args);
+  return PyLong_FromVoidPtr(current_stream(device));
+}
+PyObject* get_raw_stream(PyObject* args) {
+  int stream, device;
+  parse(args, "ii", &stream, &device);
+  check_device(device);
+  use_device(device);
+  return PyLong_FromVoidPtr(stream_handle(device, stream));
+}
+PyObject* get_stream_from_external(PyObject* args) {
+  unsigned long long pointer;
+  int device;
+  parse(args, "Ki", &pointer, &device);
+  check_device(device);
+  return stream_tuple(device, foreign_stream(device, reinterpret_cast<aclrtStream>(pointer)));
+}
+PyObject* get_stream_priority(PyObject* args) {
+  int stream, device;
+  parse(args, "ii", &stream, &device);
+  return PyLong_FromLong(stream_priority(stream));
+}
+
+// ---- memory ----
+void set_item(PyObject* dict, const char* key, PyObject* value) {
+  if (!value || PyDict_SetItemString(dict, key, value))
+    throw python_error();
+  Py_DECREF(value);
+}
+
+PyObject* stat_dict(const c10::CachingAllocator::Stat& stat) {
+  return Py_BuildValue("{s:L,s:L,s:L,s:L}", "current", (long long)stat.current, "peak", (long long)stat.peak, "allocated",
+                       (long long)stat.allocated, "freed", (long long)stat.freed);
+}
+
+PyObject* stats_dict(const c10::CachingAllocator::StatArray& stats) {
+  PyObject* dict = PyDict_New();
+  set_item(dict, "all", stat_dict(stats[0]));
+  set_item(dict, "small_pool", stat_dict(stats[1]));
+  set_item(dict, "large_pool", stat_dict(stats[2]));
+  return dict;
+}
+
+PyObject* memory_stats(PyObject* args) {
+  auto s = memory_allocator()->getDeviceStats((c10::DeviceIndex)device_argument(args));
+  PyObject* dict = PyDict_New();
+  set_item(dict, "allocation", stats_dict(s.allocation));
+  set_item(dict, "segment", stats_dict(s.segment));
+  set_item(dict, "active", stats_dict(s.active));
+  set_item(dict, "inactive_split", stats_dict(s.inactive_split));
+  set_item(dict, "allocated_bytes", stats_dict(s.allocated_bytes));
+  set_item(dict, "reserved_bytes", stats_dict(s.reserved_bytes));
+  set_item(dict, "active_bytes", stats_dict(s.active_bytes));
+  set_item(dict, "inactive_split_bytes", stats_dict(s.inactive_split_bytes));
+  set_item(dict, "requested_bytes", stats_dict(s.requested_bytes));
+  set_item(dict, "oversize_allocations", stat_dict(s.oversize_allocations));
+  set_item(dict, "oversize_segments", stat_dict(s.oversize_segments));
+  const std::pair<const char*, int64_t> numbers[] = {
+      {"num_alloc_retries", s.num_alloc_retries}, {"num_ooms", s.num_ooms},           {"num_sync_all_streams", s.num_sync_all_streams},
+      {"num_device_alloc", s.num_device_alloc},   {"num_device_free", s.num_device_free}, {"max_split_size", s.max_split_size}};
+  for (auto& [key, number] : numbers)
+    set_item(dict, key, PyLong_FromLongLong(number));
+  return dict;
+}
+
+PyObject* reset_peak(PyObject* args) {
+  memory_allocator()->resetPeakStats((c10::DeviceIndex)device_argument(args));
+  return Py_NewRef(Py_None);
+}
+PyObject* reset_accumulated(PyObject* args) {
+  memory_allocator()->resetAccumulatedStats((c10::DeviceIndex)device_argument(args));
+  return Py_NewRef(Py_None);
+}
+PyObject* get_memories(PyObject* args) {
+  auto [free, total] = memory_allocator()->getMemoryInfo((c10::DeviceIndex)device_argument(args));
+  return Py_BuildValue("(KK)", (unsigned long long)free, (unsigned long long)total);
+}
+PyObject* empty_cache(PyObject*) {
+  NoGil no_gil;
+  memory_allocator()->emptyCache();
+  return Py_NewRef(Py_None);
+}
+PyObject* host_empty_cache(PyObject*) {
+  NoGil no_gil;
+  pinned_empty_cache();
+  return Py_NewRef(Py_None);
+}
+
+PyObject* set_fraction(PyObject* args) {
+  double fraction;
+  int device;
+  parse(args, "di", &fraction, &device);
+  check_device(device);
+  memory_set_fraction(device, fraction);
+  return Py_NewRef(Py_None);
+}
+PyObject* get_fraction(PyObject* args) { return PyFloat_FromDouble(memory_fraction(device_argument(args))); }
+
+PyObject* piece_dict(const MemoryPiece& piece) {
+  return Py_BuildValue("{s:K,s:K,s:K,s:s,s:[]}", "address", (unsigned long long)piece.address, "size", (unsigned long long)piece.size,
+                       "requested_size", (unsigned long long)piece.requested, "state",
+                       piece.allocated    ? "active_allocated"
+                           : piece.active ? "active_pending_free"
+                                          : "inactive",
+                       "frames");
+}
+
+PyObject* snapshot(PyObject*) {
+  PyObject* segments = PyList_New(0);
+  for (const MemorySegment& segment : memory_snapshot()) {
+    PyObject* blocks = PyList_New(0);
+    unsigned long long allocated = 0, active = 0, requested = 0;
+    for (const MemoryPiece& piece : segment.piece) {
+      allocated += piece.allocated ? piece.size : 0;
+      active += piece.active ? piece.size : 0;
+      requested += piece.allocated ? piece.requested : 0;
+      PyObject* block = piece_dict(piece);
+      PyList_Append(blocks, block);
+      Py_XDECREF(block);
+    }
+    PyObject* dict = Py_BuildValue(
+        "{s:i,s:K,s:K,s:K,s:K,s:K,s:K,s:s,s:(ii),s:O,s:[],s:N}", "device", segment.device, "address", (unsigned long long)segment.address,
+        "total_size", (unsigned long long)segment.total, "allocated_size", allocated, "active_size", active, "requested_size", requested,
+        "stream", (unsigned long long)segment.stream, "segment_type", segment.large ? "large" : "small", "segment_pool_id", 0, 0,
+        "is_expandable", Py_False, "frames", "blocks", blocks);
+    PyList_Append(segments, dict);
+    Py_XDECREF(dict);
+  }
+  return Py_BuildValue("{s:N,s:[],s:{s:s}}", "segments", segments, "device_traces", "allocator_settings", "PYTORCH_NPU_ALLOC_CONF",
+                       memory_settings().c_str());
+}
+
+PyObject* raw_alloc(PyObject* args) {
+  unsigned long long bytes, stream;
+  parse(args, "KK", &bytes, &stream);
+  int device = current_device(), before = current_stream_index(device);
+  if (stream)
+    thread_state.stream[device] = (uint8_t)foreign_stream(device, reinterpret_cast<aclrtStream>(stream));
+  struct Restore {
+    int device, stream;
+    ~Restore() { thread_state.stream[device] = (uint8_t)stream; }
+  } restore{device, before};
+  return PyLong_FromVoidPtr(bytes ? memory_take(device, bytes)->ptr : nullptr);
+}
+
+PyObject* raw_delete(PyObject* args) {
+  unsigned long long pointer;
+  parse(args, "K", &pointer);
+  if (!pointer)
+    return Py_NewRef(Py_None);
+  for (int device = 0; device < max_devices; device++)
+    if (Block* block = device_used(device) ? memory_find(device, reinterpret_cast<void*>(pointer)) : nullptr) {
+      memory_give(block);
+      return Py_NewRef(Py_None);
+    }
+  TORCH_CHECK_VALUE(false, "invalid device pointer: ", pointer, error_suffix(Module::PTA, Kind::PTR));
+}
+
+PyObject* allocator_settings(PyObject* args) {
+  const char* settings;
+  parse(args, "s", &settings);
+  alloc_conf_change(settings);
+  return Py_NewRef(Py_None);
+}
+
+PyObject* allocator_backend(PyObject*) { return PyUnicode_FromString("native"); }
+
+// ---- random numbers, options, fallbacks ----
+PyObject* get_default_generator(PyObject* args) {
+  int device;
+  parse(args, "i", &device);
+  return THPGenerator_Wrap(default_generator(device));
+}
+
+PyObject* set_option(PyObject* args) {
+  PyObject* dict;
+  parse(args, "O!", &PyDict_Type, &dict);
+  PyObject *key, *value;
+  Py_ssize_t at = 0;
+  while (PyDict_Next(dict, &at, &key, &value)) {
+    const char *name = PyUnicode_AsUTF8(key), *content = PyUnicode_AsUTF8(value);
+    if (!name || !content)
+      throw python_error();
+    option_set(name, content);
+  }
+  return Py_NewRef(Py_None);
+}
+
+PyObject* get_option(PyObject* args) {
+  const char* name;
+  parse(args, "s", &name);
+  std::string value;
+  return option_get(name, &value) ? text(value) : Py_NewRef(Py_None);
+}
+
+PyObject* fallback_count(PyObject*) {
+  PyObject* dict = PyDict_New();
+  for (auto& [name, n] : fallback_counts())
+    set_item(dict, name.c_str(), PyLong_FromLongLong(n));
+  return dict;
+}
+
+PyObject* fallback_reset_(PyObject*) {
+  fallback_reset();
+  return Py_NewRef(Py_None);
+}
+
+PyMethodDef methods[] = {
+    {"_cann_open", entry<cann_open_>, METH_VARARGS, nullptr},
+    {"_cann_version", entry<cann_version_>, METH_VARARGS, nullptr},
+    {"_npu_init", entry<init>, METH_VARARGS, nullptr},
+    {"_npu_isInitialized", entry<is_initialized>, METH_VARARGS, nullptr},
+    {"_npu_isInBadFork", entry<is_bad_fork>, METH_VARARGS, nullptr},
+    {"_npu_getDeviceCount", entry<get_device_count>, METH_VARARGS, nullptr},
+    {"_npu_getDevice", entry<get_device>, METH_VARARGS, nullptr},
+    {"_npu_setDevice", entry<set_device_>, METH_VARARGS, nullptr},
+    {"_npu_exchangeDevice", entry<exchange_device>, METH_VARARGS, nullptr},
+    {"_npu_maybeExchangeDevice", entry<maybe_exchange_device>, METH_VARARGS, nullptr},
+    {"_npu_getDeviceName", entry<get_device_name>, METH_VARARGS, nullptr},
+    {"_npu_getDeviceProperties", entry<get_device_properties>, METH_VARARGS, nullptr},
+    {"_npu_canDeviceAccessPeer", entry<can_access_peer>, METH_VARARGS, nullptr},
+    {"_npu_getDeviceUtilizationRate", entry<utilization>, METH_VARARGS, nullptr},
+    {"_npu_synchronize", entry<synchronize>, METH_VARARGS, nullptr},
+    {"_npu_getCurrentStream", entry<get_current_stream>, METH_VARARGS, nullptr},
+    {"_npu_getDefaultStream", entry<get_default_stream>, METH_VARARGS, nullptr},
+    {"_npu_setStream", entry<set_stream>, METH_VARARGS, nullptr},
+    {"_npu_getCurrentRawStream", entry<get_current_raw_stream>, METH_VARARGS, nullptr},
+    {"_npu_getRawStream", entry<get_raw_stream>, METH_VARARGS, nullptr},
+    {"_npu_getStreamFromExternal", entry<get_stream_from_external>, METH_VARARGS, nullptr},
+    {"_npu_getStreamPriority", entry<get_stream_priority>, METH_VARARGS, nullptr},
+    {"_npu_memoryStats", entry<memory_stats>, METH_VARARGS, nullptr},
+    {"_npu_resetPeakMemoryStats", entry<reset_peak>, METH_VARARGS, nullptr},
+    {"_npu_resetAccumulatedMemoryStats", entry<reset_accumulated>, METH_VARARGS, nullptr},
+    {"_npu_memorySnapshot", entry<snapshot>, METH_VARARGS, nullptr},
+    {"_npu_getDeviceMemories", entry<get_memories>, METH_VARARGS, nullptr},
+    {"_npu_emptyCache", entry<empty_cache>, METH_VARARGS, nullptr},
+    {"_npu_hostEmptyCache", entry<host_empty_cache>, METH_VARARGS, nullptr},
+    {"_npu_setMemoryFraction", entry<set_fraction>, METH_VARARGS, nullptr},
+    {"_npu_getMemoryFraction", entry<get_fraction>, METH_VARARGS, nullptr},
+    {"_npu_npuCachingAllocator_raw_alloc", entry<raw_alloc>, METH_VARARGS, nullptr},
+    {"_npu_npuCachingAllocator_raw_delete", entry<raw_delete>, METH_VARARGS, nullptr},
+    {"_npu_npuCachingAllocator_set_allocator_settings", entry<allocator_settings>, METH_VARARGS, nullptr},
+    {"_npu_getAllocatorBackend", entry<allocator_backend>, METH_VARARGS, nullptr},
+    {"_npu_getDefaultGenerator", entry<get_default_generator>, METH_VARARGS, nullptr},
+    {"_npu_setOption", entry<set_option>, METH_VARARGS, nullptr},
+    {"_npu_getOption", entry<get_option>, METH_VARARGS, nullptr},
+    {"_npu_fallback_count", entry<fallback_count>, METH_VARARGS, nullptr},
+    {"_npu_fallback_reset", entry<fallback_reset_>, METH_VARARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyModuleDef module = {PyModuleDef_HEAD_INIT, "torch_npu._C", nullptr, -1, methods, nullptr, nullptr, nullptr, nullptr};
+
+// Called while waiting without the GIL; signals are delivered on the main thread only.
+void check_signals() {
+  if (!Py_IsInitialized() || PyGILState_Check())
+    return;
+  PyGILState_STATE state = PyGILState_Ensure();
+  bool interrupted = PyErr_CheckSignals() != 0;
+  if (interrupted) {
+    python_error error;
+    error.persist();
+    PyGILState_Release(state);
+    throw error;
+  }
+  PyGILState_Release(state);
+}
+
+} // namespace
+
+extern "C" __attribute__((visibility("default"))) PyObject* PyInit__C() {
+  interrupt_check = check_signals;
+  return PyModule_Create(&module);
+}
