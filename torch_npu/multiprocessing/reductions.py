@@ -6,8 +6,9 @@ as a copy through shared host memory and is put on the same device again: the re
 change on one side is not seen on the other.
 """
 
+from multiprocessing.reduction import ForkingPickler
+
 import torch
-from torch.multiprocessing import reduction
 from torch.multiprocessing import reductions as torch_reductions
 
 __all__ = ["rebuild_npu_storage", "reduce_storage", "init_reductions"]
@@ -29,4 +30,4 @@ def reduce_storage(storage: torch.UntypedStorage) -> tuple:
 
 def init_reductions() -> None:
     """Tells the pickler of torch.multiprocessing."""
-    reduction.register(torch.UntypedStorage, reduce_storage)
+    ForkingPickler.register(torch.UntypedStorage, reduce_storage)
