@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reductions in one compute type; kernels/reduce.c includes this once for each, with
+ *   T     the type that elements are computed in      WIDE  the accumulator's
+ *   BITS  T, or the unsigned type that wraps          NAME(x)  x with the type's suffix
+ *   IS_NAN(x)  0 for integers
+ *   LOWEST, HIGHEST  ends of T's range                DENSE(dtype)  elements of that dtype are T as they lie in memory
+ * and undefines them. Every operator is compiled from the same loops: op is a constant wherever it is inlined. */
+
+BLOCK_INLINE T NAME(map)(enum reduce_op op, T x, double p)
+{
+    switch (op) {
+    case REDUCE_NANSUM:
+        return IS_NAN(x) ? 0 : x;
+    case REDUCE_NONZERO:
+        return x != 0;
+    case REDUCE_ABS_SUM:
+    case REDUCE_ABS_MAX:
+    case REDUCE_ABS_MIN:
+        return x < 0 ? -x : x;
+    case REDUCE_SQUARES:
+        return (T)((BITS)x * (BITS)x);
+    case REDUCE_POWERS:
+        return (T)pow(fabs((double)x), p);
+    default:
+        return x;
+    }
+}
+
+BLOCK_INLINE WIDE NAME(identity)(enum reduce_op op)
+{
+    switch (op) {
+    case REDUCE_PROD:
+        return 1;
+    case REDUCE_MAX:
+    case REDUCE_ARGMAX:
+        return LOWEST;
+    case REDUCE_MIN:
+    case REDUCE_ARGMIN:
+    case REDUCE_ABS_MIN:
+        return HIGHEST;
+    default:
+        return 0;
+    }
+}
+
+BLOCK_INLINE T NAME(fold)(enum reduce_op op, T a, T x)
+{
+    switch (op) {
+    case REDUCE_PROD:
+        return (T)((BITS)a * (BITS)x);
+    case REDUCE_MAX:
+    case REDUCE_ARGMAX:
+    case REDUCE_ABS_MAX:
+        return ((x > a) | IS_NAN(x)) ? x : a;
+    case REDUCE_MIN:
+    case REDUCE_ARGMIN:
+    case REDUCE_ABS_MIN:
+        return ((x < a) | IS_NAN(x)) ? x : a;
+    default:
+        return (T)((BITS)a + (BITS)x);
+    }
+}
+
+BLOCK_INLINE WIDE NAME(fold_wide)(enum reduce_op op, WIDE a, WIDE x)
+{
+    switch (op) {
+    case REDUCE_PROD:
+        return (WIDE)((WIDE_BITS)a * (WIDE_BITS)x);
+    case REDUCE_MAX:
+    case REDUCE_ABS_MAX:
+        return ((x > a) | IS_NAN(x)) ? x : a;
+    case REDUCE_MIN:
+    case REDUCE_ABS_MIN:
+        return ((x < a) | IS_NAN(x)) ? x : a;
+    default:
+        return (WIDE)((WIDE_BITS)a + (WIDE_BITS)x);
+    }
+}
+
+/* Is x, which comes later, a better maximum (minimum) than a? */
+BLOCK_INLINE bool NAME(better)(enum reduce_op op, T x, T a)
+{
+    return (op == REDUCE_ARGMAX ? x > a : x < a) | (IS_NAN(x) & !IS_NAN(a));
+}
+
+/* n ≤ BLOCK elements as T; unsigned 64-bit numbers are shifted so that signed comparison orders them. */
+BLOCK_INLINE const T *NAME(read)(const struct reduce_param *p, int64_t n, const char *in, int64_t step, T *buffer)
+{
+    const T *x = BLOCK_OF(p->dtype, n, in, step, buffer);
+#ifdef SHIFT
+    if (p->dtype == ACL_UINT64 && reduce_ordered(p->op)) {
+        for (int64_t i = 0; i < n; i++)
+            buffer[i] = SHIFT(x[i]);
+        return buffer;
+    }
+#endif
+    return x;
+}
+
+BLOCK_INLINE T NAME(lanes)(enum reduce_op op, int64_t n, const T *restrict x, double p)
+{
+    T lane[LANES];
+    int width = n < LANES ? 8 : LANES;
+    int64_t i = 0;
+    for (int k = 0; k < LANES; k++)
+        lane[k] = (T)NAME(identity)(op);
+    if (n < LANES) {
+        for (; i + 8 <= n; i += 8)
+            for (int k = 0; k < 8; k++)
+                lane[k] = NAME(fold)(op, lane[k], NAME(map)(op, x[i + k], p));
+    } else {
+        for (; i + LANES <= n; i += LANES)
+            for (int k = 0; k < LANES; k++)
+                lane[k] = NAME(fold)(op, lane[k], NAME(map)(op, x[i + k], p));
+    }
+    for (int k = 0; i + k < n; k++)
+        lane[k] = NAME(fold)(op, lane[k], NAME(map)(op, x[i + k], p));
+    if (width == LANES)
+        for (int w = LANES / 2; w >= 8; w /= 2)
+            for (int k = 0; k < w; k++)
+                lane[k] = NAME(fold)(op, lane[k], lane[k + w]);
+    for (int w = 4; w; w /= 2)
+        for (int k = 0; k < w; k++)
+            lane[k] = NAME(fold)(op, lane[k], lane[k + w]);
+    return lane[0];
+}
+
+BLOCK_INLINE void NAME(row)(enum reduce_op op, const struct reduce_param *p, int64_t n, const char *in, int64_t step, WIDE *acc)
+{
+    T buffer[BLOCK];
+    WIDE total = *acc;
+    bool dense = DENSE(p->dtype) && step == (int64_t)sizeof(T) && !(p->dtype == ACL_UINT64 && reduce_ordered(op));
+    int64_t most = dense ? CHUNK : BLOCK;
+    for (int64_t m; n > 0; n -= m, in += m * step) {
+        m = n < most ? n : most;
+        const T *x = dense ? (const T *)in : NAME(read)(p, m, in, step, buffer);
+        total = NAME(fold_wide)(op, total, NAME(lanes)(op, m, x, p->p));
+    }
+    *acc = total;
+}
+
+BLOCK_INLINE void NAME(column)(enum reduce_op op, const struct reduce_param *p, int64_t rows, int64_t row_step, int64_t cols,
+                               int64_t col_step, const char *in, WIDE *restrict acc)
+{
+    T buffer[4][BLOCK], part[BLOCK];
+    for (int64_t m; rows > 0; rows -= m) {
+        m = rows < ROWS ? rows : ROWS;
+        for (int64_t j = 0; j < cols; j++)
+            part[j] = (T)NAME(identity)(op);
+        int64_t r = 0;
+        for (; r + 4 <= m; r += 4, in += 4 * row_step) {
+            const T *restrict a = NAME(read)(p, cols, in, col_step, buffer[0]);
+            const T *restrict b = NAME(read)(p, cols, in + row_step, col_step, buffer[1]);
+            const T *restrict c = NAME(read)(p, cols, in + 2 * row_step, col_step, buffer[2]);
+            const T *restrict d = NAME(read)(p, cols, in + 3 * row_step, col_step, buffer[3]);
+            for (int64_t j = 0; j < cols; j++) {
+                T ab = NAME(fold)(op, NAME(map)(op, a[j], p->p), NAME(map)(op, b[j], p->p));
+                T cd = NAME(fold)(op, NAME(map)(op, c[j], p->p), NAME(map)(op, d[j], p->p));
+                part[j] = NAME(fold)(op, part[j], NAME(fold)(op, ab, cd));
+            }
+        }
+        for (; r < m; r++, in += row_step) {
+            const T *restrict x = NAME(read)(p, cols, in, col_step, buffer[0]);
+            for (int64_t j = 0; j < cols; j++)
+                part[j] = NAME(fold)(op, part[j], NAME(map)(op, x[j], p->p));
+        }
+        for (int64_t j = 0; j < cols; j++)
+            acc[j] = NAME(fold_wide)(op, acc[j], part[j]);
+    }
+}
+
+BLOCK_INLINE void NAME(arg_row)(enum reduce_op op, const struct reduce_param *p, int64_t n, const char *in, int64_t step,
+                                int64_t index, WIDE *acc, int64_t *acc_index)
+{
+    T buffer[BLOCK], best = (T)*acc;
+    int64_t at = *acc_index;
+    for (int64_t m; n > 0; n -= m, in += m * step, index += m) {
+        m = n < BLOCK ? n : BLOCK;
+        const T *x = NAME(read)(p, m, in, step, buffer);
+        T part = NAME(lanes)(op, m, x, 0);
+        if (at >= 0 && !NAME(better)(op, part, best))
+            continue;
+        int64_t i = 0;
+        while (!(x[i] == part) && !IS_NAN(x[i]))
+            i++;
+        best = part;
+        at = index + i;
+    }
+    *acc = best;
+    *acc_index = at;
+}
+
+BLOCK_INLINE void NAME(arg_column)(enum reduce_op op, const struct reduce_param *p, int64_t rows, int64_t row_step,
+                                   int64_t cols, int64_t col_step, const char *in, int64_t index, WIDE *restrict acc,
+                                   int64_t *restrict acc_index)
+{
+    T buffer[BLOCK], best[BLOCK];
+    int32_t at[BLOCK];
+    for (int64_t m; rows > 0; rows -= m, index += m) {
+        m = rows < INT32_MAX ? rows : INT32_MAX;
+        const T *first = NAME(read)(p, cols, in, col_step, buffer);
+        for (int64_t j = 0; j < cols; j++)
+            best[j] = first[j], at[j] = 0;
+        in += row_step;
+        for (int32_t r = 1; r < m; r++, in += row_step) {
+            const T *restrict x = NAME(read)(p, cols, in, col_step, buffer);
+            for (int64_t j = 0; j < cols; j++) {
+                bool take = NAME(better)(op, x[j], best[j]);
+                best[j] = take ? x[j] : best[j];
+                at[j] = take ? r : at[j];
+            }
+        }
+        for (int64_t j = 0; j < cols; j++)
+            if (acc_index[j] < 0 || NAME(better)(op, best[j], (T)acc[j]))
+                acc[j] = best[j], acc_index[j] = index + at[j];
+    }
+}
+
+BLOCK_STATIC void NAME(init)(enum reduce_op op, int64_t n, WIDE *acc, int64_t plane)
+{
+    int words = words_of(op);
+    for (int64_t j = 0; j < n; j++)
+        acc[j] = NAME(identity)(op);
+    for (int w = 1; w < words; w++)
+        for (int64_t j = 0; j < n; j++) {
+            if (op == REDUCE_MOMENTS)
+                acc[w * plane + j] = 0;
+            else
+                ((int64_t *)acc)[w * plane + j] = -1;
+        }
+}
+
+BLOCK_INLINE void NAME(merge)(enum reduce_op op, int64_t n, WIDE *restrict acc, int64_t plane, const WIDE *restrict other,
+                              int64_t other_plane)
+{
+    if (op == REDUCE_ARGMAX || op == REDUCE_ARGMIN) {
+        int64_t *at = (int64_t *)acc + plane;
+        const int64_t *other_at = (const int64_t *)other + other_plane;
+        for (int64_t j = 0; j < n; j++)
+            if (other_at[j] >= 0 && (at[j] < 0 || NAME(better)(op, (T)other[j], (T)acc[j])))
+                acc[j] = other[j], at[j] = other_at[j];
+        return;
+    }
+    for (int64_t j = 0; j < n; j++)
+        acc[j] = NAME(fold_wide)(op, acc[j], other[j]);
+}
+
+#undef T
+#undef WIDE
+#undef BITS
+#undef WIDE_BITS
+#undef NAME
+#undef LOWEST
+#undef HIGHEST
+#undef DENSE
+#undef BLOCK_OF
+#undef SHIFT
+#undef IS_NAN
