@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Blocks: how kernels that compute in few types read and write many. A load turns n elements, `step` bytes apart, of any
- * element type into a dense array of float, double or int64_t; a store is the mirror. block_x() hands out the data itself
- * when it already is such an array. Sums over float blocks run in LANES lanes that are folded in halves, so that the bits
- * are the same whatever the vector width. Included by kernels only; everything is static. */
+/* Blocks: how kernels that compute in few types read and write many. A load turns n elements, `step` bytes apart, of
+ * any element type into a dense array of float, double or int64_t; a store is the mirror. block_x() hands out the data
+ * itself when it already is such an array. Sums over float blocks run in LANES lanes that are folded in halves, so that
+ * the bits are the same whatever the vector width. Included by kernels only; everything is static. */
 #ifndef ANYNPU_KERNELS_BLOCK_H
 #define ANYNPU_KERNELS_BLOCK_H
 
@@ -12,37 +12,37 @@
 
 enum {
     BLOCK = 512, /* elements that fit into a buffer on the stack */
-    LANES = 32,  /* partial results of a sum, maximum, … */
+    LANES = 64,  /* partial results of a sum, maximum, … */
 };
 
 #define BLOCK_INLINE static inline __attribute__((always_inline, unused))
 #define BLOCK_STATIC static __attribute__((noinline, unused))
 
 /* One element type of a load: dense and strided loop. */
-#define BLOCK_READ(code, type, expression)                 \
-    case code:                                             \
-        if (step == (int64_t)sizeof(type)) {               \
-            for (int64_t i = 0; i < n; i++) {              \
-                type v = ((const type *)in)[i];            \
-                out[i] = expression;                       \
-            }                                              \
-        } else {                                           \
-            for (int64_t i = 0; i < n; i++) {              \
-                type v = *(const type *)(in + i * step);   \
-                out[i] = expression;                       \
-            }                                              \
-        }                                                  \
+#define BLOCK_READ(code, type, expression)                                                                             \
+    case code:                                                                                                         \
+        if (step == (int64_t)sizeof(type)) {                                                                           \
+            for (int64_t i = 0; i < n; i++) {                                                                          \
+                type v = ((const type *)in)[i];                                                                        \
+                out[i] = expression;                                                                                   \
+            }                                                                                                          \
+        } else {                                                                                                       \
+            for (int64_t i = 0; i < n; i++) {                                                                          \
+                type v = *(const type *)(in + i * step);                                                               \
+                out[i] = expression;                                                                                   \
+            }                                                                                                          \
+        }                                                                                                              \
         break
 
-#define BLOCK_WRITE(code, type, expression)                \
-    case code:                                             \
-        if (step == (int64_t)sizeof(type)) {               \
-            for (int64_t i = 0; i < n; i++)                \
-                ((type *)out)[i] = expression;             \
-        } else {                                           \
-            for (int64_t i = 0; i < n; i++)                \
-                *(type *)(out + i * step) = expression;    \
-        }                                                  \
+#define BLOCK_WRITE(code, type, expression)                                                                            \
+    case code:                                                                                                         \
+        if (step == (int64_t)sizeof(type)) {                                                                           \
+            for (int64_t i = 0; i < n; i++)                                                                            \
+                ((type *)out)[i] = expression;                                                                         \
+        } else {                                                                                                       \
+            for (int64_t i = 0; i < n; i++)                                                                            \
+                *(type *)(out + i * step) = expression;                                                                \
+        }                                                                                                              \
         break
 
 BLOCK_STATIC void load_f32(aclDataType dtype, int64_t n, const char *restrict in, int64_t step, float *restrict out)

@@ -11,6 +11,7 @@
 enum {
     CHUNK = 2048, /* floats summed as floats; their sum goes on as a double */
     ROWS = 64,    /* the same for columns */
+    PAIRS = 32,   /* lanes of two sums at once */
 };
 
 static int words_of(enum reduce_op op)
@@ -23,41 +24,44 @@ BLOCK_INLINE bool reduce_ordered(enum reduce_op op)
     return op == REDUCE_MAX || op == REDUCE_MIN || op == REDUCE_ARGMAX || op == REDUCE_ARGMIN;
 }
 
-#define T               float
-#define WIDE            double
-#define BITS            float
-#define WIDE_BITS       double
-#define NAME(x)         x##_f32
-#define LOWEST          -INFINITY
-#define HIGHEST         INFINITY
-#define DENSE(dtype)    ((dtype) == ACL_FLOAT)
-#define IS_NAN(x)       ((x) != (x))
-#define BLOCK_OF        block_f32
+#define T            float
+#define MASK         int32_t
+#define WIDE         double
+#define BITS         float
+#define WIDE_BITS    double
+#define NAME(x)      x##_f32
+#define LOWEST       -INFINITY
+#define HIGHEST      INFINITY
+#define DENSE(dtype) ((dtype) == ACL_FLOAT)
+#define IS_NAN(x)    ((x) != (x))
+#define BLOCK_OF     block_f32
 #include "kernels/reduce_typed.h"
 
-#define T               double
-#define WIDE            double
-#define BITS            double
-#define WIDE_BITS       double
-#define NAME(x)         x##_f64
-#define LOWEST          -INFINITY
-#define HIGHEST         INFINITY
-#define DENSE(dtype)    ((dtype) == ACL_DOUBLE)
-#define IS_NAN(x)       ((x) != (x))
-#define BLOCK_OF        block_f64
+#define T            double
+#define MASK         int64_t
+#define WIDE         double
+#define BITS         double
+#define WIDE_BITS    double
+#define NAME(x)      x##_f64
+#define LOWEST       -INFINITY
+#define HIGHEST      INFINITY
+#define DENSE(dtype) ((dtype) == ACL_DOUBLE)
+#define IS_NAN(x)    ((x) != (x))
+#define BLOCK_OF     block_f64
 #include "kernels/reduce_typed.h"
 
-#define T               int64_t
-#define WIDE            int64_t
-#define BITS            uint64_t
-#define WIDE_BITS       uint64_t
-#define NAME(x)         x##_i64
-#define LOWEST          INT64_MIN
-#define HIGHEST         INT64_MAX
-#define DENSE(dtype)    ((dtype) == ACL_INT64 || (dtype) == ACL_UINT64)
-#define IS_NAN(x)       0
-#define BLOCK_OF        block_i64
-#define SHIFT(x)        ((x) ^ INT64_MIN)
+#define T            int64_t
+#define MASK         int64_t
+#define WIDE         int64_t
+#define BITS         uint64_t
+#define WIDE_BITS    uint64_t
+#define NAME(x)      x##_i64
+#define LOWEST       INT64_MIN
+#define HIGHEST      INT64_MAX
+#define DENSE(dtype) ((dtype) == ACL_INT64 || (dtype) == ACL_UINT64)
+#define IS_NAN(x)    0
+#define BLOCK_OF     block_i64
+#define SHIFT(x)     ((x) ^ INT64_MIN)
 #include "kernels/reduce_typed.h"
 
 /* Joins the moments {mean, squares} of nb elements to those of na (Chan). */
@@ -72,10 +76,10 @@ BLOCK_INLINE void join_moments(double na, double *mean, double *squares, double 
 BLOCK_INLINE void moments_f32(int64_t n, const float *restrict x, double *mean, double *squares)
 {
     float centre = lanes_f32(REDUCE_SUM, n, x, 0) / (float)n;
-    float lane[LANES] = {0}, lane2[LANES] = {0};
+    float lane[PAIRS] = {0}, lane2[PAIRS] = {0};
     int64_t i = 0;
-    for (; i + LANES <= n; i += LANES)
-        for (int k = 0; k < LANES; k++) {
+    for (; i + PAIRS <= n; i += PAIRS)
+        for (int k = 0; k < PAIRS; k++) {
             float d = x[i + k] - centre;
             lane[k] += d;
             lane2[k] += d * d;
@@ -85,7 +89,7 @@ BLOCK_INLINE void moments_f32(int64_t n, const float *restrict x, double *mean, 
         lane[k] += d;
         lane2[k] += d * d;
     }
-    for (int w = LANES / 2; w; w /= 2)
+    for (int w = PAIRS / 2; w; w /= 2)
         for (int k = 0; k < w; k++) {
             lane[k] += lane[k + w];
             lane2[k] += lane2[k + w];
@@ -97,14 +101,14 @@ BLOCK_INLINE void moments_f32(int64_t n, const float *restrict x, double *mean, 
 BLOCK_INLINE void moments_f64(int64_t n, const double *restrict x, double *mean, double *squares)
 {
     double centre = lanes_f64(REDUCE_SUM, n, x, 0) / (double)n;
-    double lane[LANES] = {0}, lane2[LANES] = {0};
-    for (int64_t i = 0; i < n; i += LANES)
-        for (int k = 0; k < LANES && i + k < n; k++) {
+    double lane[PAIRS] = {0}, lane2[PAIRS] = {0};
+    for (int64_t i = 0; i < n; i += PAIRS)
+        for (int k = 0; k < PAIRS && i + k < n; k++) {
             double d = x[i + k] - centre;
             lane[k] += d;
             lane2[k] += d * d;
         }
-    for (int w = LANES / 2; w; w /= 2)
+    for (int w = PAIRS / 2; w; w /= 2)
         for (int k = 0; k < w; k++) {
             lane[k] += lane[k + w];
             lane2[k] += lane2[k + w];
@@ -132,8 +136,8 @@ static void moments_row(const struct reduce_param *p, enum reduce_type type, int
     }
 }
 
-static void moments_column(const struct reduce_param *p, enum reduce_type type, int64_t rows, int64_t row_step, int64_t cols,
-                           int64_t col_step, const char *in, double *acc, int64_t plane)
+static void moments_column(const struct reduce_param *p, enum reduce_type type, int64_t rows, int64_t row_step,
+                           int64_t cols, int64_t col_step, const char *in, double *acc, int64_t plane)
 {
     enum { GROUP = 32 };
     double buffer[BLOCK], centre[BLOCK], sum[BLOCK], squares[BLOCK];
@@ -175,31 +179,34 @@ static void moments_column(const struct reduce_param *p, enum reduce_type type, 
         }
         for (int64_t j = 0; j < cols; j++) {
             double mean = centre[j] + sum[j] / (double)m;
-            join_moments(acc[2 * plane + j], &acc[j], &acc[plane + j], (double)m, mean, squares[j] - sum[j] * sum[j] / (double)m);
+            join_moments(acc[2 * plane + j], &acc[j], &acc[plane + j], (double)m, mean,
+                         squares[j] - sum[j] * sum[j] / (double)m);
             acc[2 * plane + j] += (double)m;
         }
     }
 }
 
-#define CALL_ROW(op)                                                                        \
-    case op:                                                                                \
-        type == REDUCE_F32   ? row_f32(op, p, n, in, step, acc)                             \
-        : type == REDUCE_F64 ? row_f64(op, p, n, in, step, acc)                             \
-                             : row_i64(op, p, n, in, step, acc);                            \
+#define CALL_ROW(op)                                                                                                   \
+    case op:                                                                                                           \
+        type == REDUCE_F32   ? row_f32(op, p, results, result_step, n, step, in, acc)                                  \
+        : type == REDUCE_F64 ? row_f64(op, p, results, result_step, n, step, in, acc)                                  \
+                             : row_i64(op, p, results, result_step, n, step, in, acc);                                 \
         break
-#define CALL_ARG_ROW(op)                                                                    \
-    case op:                                                                                \
-        type == REDUCE_F32   ? arg_row_f32(op, p, n, in, step, index, acc, (int64_t *)acc + plane) \
-        : type == REDUCE_F64 ? arg_row_f64(op, p, n, in, step, index, acc, (int64_t *)acc + plane) \
-                             : arg_row_i64(op, p, n, in, step, index, acc, (int64_t *)acc + plane); \
+#define CALL_ARG_ROW(op)                                                                                               \
+    case op:                                                                                                           \
+        type == REDUCE_F32 ? arg_row_f32(op, p, results, result_step, n, step, in, index, acc, (int64_t *)acc + plane) \
+        : type == REDUCE_F64                                                                                           \
+            ? arg_row_f64(op, p, results, result_step, n, step, in, index, acc, (int64_t *)acc + plane)                \
+            : arg_row_i64(op, p, results, result_step, n, step, in, index, acc, (int64_t *)acc + plane);               \
         break
-#define CALL_FLOAT_ROW(op)                                                                  \
-    case op:                                                                                \
-        type == REDUCE_F32 ? row_f32(op, p, n, in, step, acc) : row_f64(op, p, n, in, step, acc); \
+#define CALL_FLOAT_ROW(op)                                                                                             \
+    case op:                                                                                                           \
+        type == REDUCE_F32 ? row_f32(op, p, results, result_step, n, step, in, acc)                                    \
+                           : row_f64(op, p, results, result_step, n, step, in, acc);                                   \
         break
 
-static void row(const struct reduce_param *p, enum reduce_type type, int64_t n, const char *in, int64_t step, int64_t index,
-                void *acc, int64_t plane)
+static void row(const struct reduce_param *p, enum reduce_type type, int64_t results, int64_t result_step, int64_t n,
+                int64_t step, const char *in, int64_t index, void *acc, int64_t plane)
 {
     switch (p->op) {
         CALL_ROW(REDUCE_SUM);
@@ -216,29 +223,32 @@ static void row(const struct reduce_param *p, enum reduce_type type, int64_t n, 
         CALL_FLOAT_ROW(REDUCE_ABS_MAX);
         CALL_FLOAT_ROW(REDUCE_ABS_MIN);
     case REDUCE_MOMENTS:
-        moments_row(p, type, n, in, step, acc, plane);
+        for (int64_t j = 0; j < results; j++)
+            moments_row(p, type, n, in + j * result_step, step, (double *)acc + j, plane);
         break;
     case REDUCE_OPS:
         break;
     }
 }
 
-#define CALL_COLUMN(op)                                                                     \
-    case op:                                                                                \
-        type == REDUCE_F32   ? column_f32(op, p, rows, row_step, cols, col_step, in, acc)   \
-        : type == REDUCE_F64 ? column_f64(op, p, rows, row_step, cols, col_step, in, acc)   \
-                             : column_i64(op, p, rows, row_step, cols, col_step, in, acc);  \
+#define CALL_COLUMN(op)                                                                                                \
+    case op:                                                                                                           \
+        type == REDUCE_F32   ? column_f32(op, p, rows, row_step, cols, col_step, in, acc)                              \
+        : type == REDUCE_F64 ? column_f64(op, p, rows, row_step, cols, col_step, in, acc)                              \
+                             : column_i64(op, p, rows, row_step, cols, col_step, in, acc);                             \
         break
 #define CALL_ARG_COLUMN(op)                                                                                            \
     case op:                                                                                                           \
-        type == REDUCE_F32   ? arg_column_f32(op, p, rows, row_step, cols, col_step, in, index, acc, (int64_t *)acc + plane) \
-        : type == REDUCE_F64 ? arg_column_f64(op, p, rows, row_step, cols, col_step, in, index, acc, (int64_t *)acc + plane) \
-                             : arg_column_i64(op, p, rows, row_step, cols, col_step, in, index, acc, (int64_t *)acc + plane); \
+        type == REDUCE_F32                                                                                             \
+            ? arg_column_f32(op, p, rows, row_step, cols, col_step, in, index, acc, (int64_t *)acc + plane)            \
+        : type == REDUCE_F64                                                                                           \
+            ? arg_column_f64(op, p, rows, row_step, cols, col_step, in, index, acc, (int64_t *)acc + plane)            \
+            : arg_column_i64(op, p, rows, row_step, cols, col_step, in, index, acc, (int64_t *)acc + plane);           \
         break
-#define CALL_FLOAT_COLUMN(op)                                                               \
-    case op:                                                                                \
-        type == REDUCE_F32 ? column_f32(op, p, rows, row_step, cols, col_step, in, acc)     \
-                           : column_f64(op, p, rows, row_step, cols, col_step, in, acc);    \
+#define CALL_FLOAT_COLUMN(op)                                                                                          \
+    case op:                                                                                                           \
+        type == REDUCE_F32 ? column_f32(op, p, rows, row_step, cols, col_step, in, acc)                                \
+                           : column_f64(op, p, rows, row_step, cols, col_step, in, acc);                               \
         break
 
 static void column(const struct reduce_param *p, enum reduce_type type, int64_t rows, int64_t row_step, int64_t cols,
@@ -268,7 +278,9 @@ static void column(const struct reduce_param *p, enum reduce_type type, int64_t 
 
 static void init(enum reduce_op op, enum reduce_type type, int64_t n, void *acc, int64_t plane)
 {
-    type == REDUCE_F32 ? init_f32(op, n, acc, plane) : type == REDUCE_F64 ? init_f64(op, n, acc, plane) : init_i64(op, n, acc, plane);
+    type == REDUCE_F32   ? init_f32(op, n, acc, plane)
+    : type == REDUCE_F64 ? init_f64(op, n, acc, plane)
+                         : init_i64(op, n, acc, plane);
 }
 
 static void merge(enum reduce_op op, enum reduce_type type, int64_t n, void *acc, int64_t plane, const void *other,
@@ -316,9 +328,9 @@ static double finish_double(enum reduce_finish finish, double x, double p, int64
     }
 }
 
-static void finish_block(const struct reduce_param *p, enum reduce_finish finish, enum reduce_type type, double argument,
-                         int64_t count, int64_t n, const int64_t *acc, int64_t plane, char *out, int64_t step,
-                         aclDataType dtype)
+static void finish_block(const struct reduce_param *p, enum reduce_finish finish, enum reduce_type type,
+                         double argument, int64_t count, int64_t n, const int64_t *acc, int64_t plane, char *out,
+                         int64_t step, aclDataType dtype)
 {
     if (finish == REDUCE_INDEX) {
         store_i64(dtype, n, acc + plane, out, step);
@@ -339,8 +351,8 @@ static void finish_block(const struct reduce_param *p, enum reduce_finish finish
     }
 }
 
-static void finish(const struct reduce_param *p, enum reduce_finish how, enum reduce_type type, double argument, int64_t count,
-                   int64_t n, const void *acc, int64_t plane, char *out, int64_t step, aclDataType dtype)
+static void finish(const struct reduce_param *p, enum reduce_finish how, enum reduce_type type, double argument,
+                   int64_t count, int64_t n, const void *acc, int64_t plane, char *out, int64_t step, aclDataType dtype)
 {
     const int64_t *words = acc;
     for (int64_t m; n > 0; n -= m, words += m, out += m * step) {
@@ -389,7 +401,8 @@ static bool equal(aclDataType dtype, int64_t n, const char *a, int64_t a_step, c
     case ACL_DOUBLE:
         return equal_doubles(dtype, n, a, a_step, b, b_step);
     case ACL_COMPLEX64:
-        return equal_floats(ACL_FLOAT, n, a, a_step, b, b_step) && equal_floats(ACL_FLOAT, n, a + 4, a_step, b + 4, b_step);
+        return equal_floats(ACL_FLOAT, n, a, a_step, b, b_step) &&
+               equal_floats(ACL_FLOAT, n, a + 4, a_step, b + 4, b_step);
     case ACL_COMPLEX128:
         return equal_doubles(ACL_DOUBLE, n, a, a_step, b, b_step) &&
                equal_doubles(ACL_DOUBLE, n, a + 8, a_step, b + 8, b_step);

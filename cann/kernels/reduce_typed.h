@@ -2,7 +2,7 @@
 /* Reductions in one compute type; kernels/reduce.c includes this once for each, with
  *   T     the type that elements are computed in      WIDE  the accumulator's
  *   BITS  T, or the unsigned type that wraps          NAME(x)  x with the type's suffix
- *   IS_NAN(x)  0 for integers
+ *   IS_NAN(x)  0 for integers                          MASK  an integer as wide as T
  *   LOWEST, HIGHEST  ends of T's range                DENSE(dtype)  elements of that dtype are T as they lie in memory
  * and undefines them. Every operator is compiled from the same loops: op is a constant wherever it is inlined. */
 
@@ -97,50 +97,70 @@ BLOCK_INLINE const T *NAME(read)(const struct reduce_param *p, int64_t n, const 
     return x;
 }
 
+/* Few elements: four chains. (Lanes would go through memory here.) */
+BLOCK_INLINE T NAME(chains)(enum reduce_op op, int64_t n, const T *restrict x, double p)
+{
+    T zero = (T)NAME(identity)(op), a = zero, b = zero, c = zero, d = zero;
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        a = NAME(fold)(op, a, NAME(map)(op, x[i], p));
+        b = NAME(fold)(op, b, NAME(map)(op, x[i + 1], p));
+        c = NAME(fold)(op, c, NAME(map)(op, x[i + 2], p));
+        d = NAME(fold)(op, d, NAME(map)(op, x[i + 3], p));
+    }
+    if (i < n)
+        a = NAME(fold)(op, a, NAME(map)(op, x[i], p));
+    if (i + 1 < n)
+        b = NAME(fold)(op, b, NAME(map)(op, x[i + 1], p));
+    if (i + 2 < n)
+        c = NAME(fold)(op, c, NAME(map)(op, x[i + 2], p));
+    return NAME(fold)(op, NAME(fold)(op, a, b), NAME(fold)(op, c, d));
+}
+
 BLOCK_INLINE T NAME(lanes)(enum reduce_op op, int64_t n, const T *restrict x, double p)
 {
+    if (n < LANES)
+        return NAME(chains)(op, n, x, p);
     T lane[LANES];
-    int width = n < LANES ? 8 : LANES;
     int64_t i = 0;
     for (int k = 0; k < LANES; k++)
         lane[k] = (T)NAME(identity)(op);
-    if (n < LANES) {
-        for (; i + 8 <= n; i += 8)
-            for (int k = 0; k < 8; k++)
-                lane[k] = NAME(fold)(op, lane[k], NAME(map)(op, x[i + k], p));
-    } else {
-        for (; i + LANES <= n; i += LANES)
-            for (int k = 0; k < LANES; k++)
-                lane[k] = NAME(fold)(op, lane[k], NAME(map)(op, x[i + k], p));
-    }
-    for (int k = 0; i + k < n; k++)
-        lane[k] = NAME(fold)(op, lane[k], NAME(map)(op, x[i + k], p));
-    if (width == LANES)
-        for (int w = LANES / 2; w >= 8; w /= 2)
-            for (int k = 0; k < w; k++)
-                lane[k] = NAME(fold)(op, lane[k], lane[k + w]);
-    for (int w = 4; w; w /= 2)
+    for (; i + LANES <= n; i += LANES)
+        for (int k = 0; k < LANES; k++)
+            lane[k] = NAME(fold)(op, lane[k], NAME(map)(op, x[i + k], p));
+    for (; i + 16 <= n; i += 16)
+        for (int k = 0; k < 16; k++)
+            lane[k] = NAME(fold)(op, lane[k], NAME(map)(op, x[i + k], p));
+    T rest = NAME(chains)(op, n - i, x + i, p);
+    for (int w = LANES / 2; w; w /= 2)
         for (int k = 0; k < w; k++)
             lane[k] = NAME(fold)(op, lane[k], lane[k + w]);
-    return lane[0];
+    return NAME(fold)(op, lane[0], rest);
 }
 
-BLOCK_INLINE void NAME(row)(enum reduce_op op, const struct reduce_param *p, int64_t n, const char *in, int64_t step, WIDE *acc)
+BLOCK_INLINE void NAME(row)(enum reduce_op op, const struct reduce_param *p, int64_t results, int64_t result_step,
+                            int64_t n, int64_t step, const char *in, WIDE *restrict acc)
 {
     T buffer[BLOCK];
-    WIDE total = *acc;
     bool dense = DENSE(p->dtype) && step == (int64_t)sizeof(T) && !(p->dtype == ACL_UINT64 && reduce_ordered(op));
-    int64_t most = dense ? CHUNK : BLOCK;
-    for (int64_t m; n > 0; n -= m, in += m * step) {
-        m = n < most ? n : most;
-        const T *x = dense ? (const T *)in : NAME(read)(p, m, in, step, buffer);
-        total = NAME(fold_wide)(op, total, NAME(lanes)(op, m, x, p->p));
+    if (dense && n <= CHUNK) {
+        for (int64_t j = 0; j < results; j++, in += result_step)
+            acc[j] = NAME(fold_wide)(op, acc[j], NAME(lanes)(op, n, (const T *)in, p->p));
+        return;
     }
-    *acc = total;
+    int64_t most = dense ? CHUNK : BLOCK;
+    for (int64_t j = 0; j < results; j++, in += result_step) {
+        const char *at = in;
+        for (int64_t m, left = n; left > 0; left -= m, at += m * step) {
+            m = left < most ? left : most;
+            const T *x = dense ? (const T *)at : NAME(read)(p, m, at, step, buffer);
+            acc[j] = NAME(fold_wide)(op, acc[j], NAME(lanes)(op, m, x, p->p));
+        }
+    }
 }
 
-BLOCK_INLINE void NAME(column)(enum reduce_op op, const struct reduce_param *p, int64_t rows, int64_t row_step, int64_t cols,
-                               int64_t col_step, const char *in, WIDE *restrict acc)
+BLOCK_INLINE void NAME(column)(enum reduce_op op, const struct reduce_param *p, int64_t rows, int64_t row_step,
+                               int64_t cols, int64_t col_step, const char *in, WIDE *restrict acc)
 {
     T buffer[4][BLOCK], part[BLOCK];
     for (int64_t m; rows > 0; rows -= m) {
@@ -169,25 +189,39 @@ BLOCK_INLINE void NAME(column)(enum reduce_op op, const struct reduce_param *p, 
     }
 }
 
-BLOCK_INLINE void NAME(arg_row)(enum reduce_op op, const struct reduce_param *p, int64_t n, const char *in, int64_t step,
-                                int64_t index, WIDE *acc, int64_t *acc_index)
+/* Where the first element equal to the maximum (minimum) `best` is, or the first NaN when that is it. */
+BLOCK_INLINE int64_t NAME(find)(int64_t n, const T *x, T best)
 {
-    T buffer[BLOCK], best = (T)*acc;
-    int64_t at = *acc_index;
-    for (int64_t m; n > 0; n -= m, in += m * step, index += m) {
-        m = n < BLOCK ? n : BLOCK;
-        const T *x = NAME(read)(p, m, in, step, buffer);
-        T part = NAME(lanes)(op, m, x, 0);
-        if (at >= 0 && !NAME(better)(op, part, best))
-            continue;
-        int64_t i = 0;
-        while (!(x[i] == part) && !IS_NAN(x[i]))
-            i++;
-        best = part;
-        at = index + i;
+    enum { GROUP = 64 };
+    int64_t i = 0;
+    for (; i + GROUP <= n; i += GROUP) {
+        MASK hit = 0;
+        for (int k = 0; k < GROUP; k++)
+            hit |= (x[i + k] == best) | IS_NAN(x[i + k]);
+        if (hit)
+            break;
     }
-    *acc = best;
-    *acc_index = at;
+    while (i < n - 1 && !(x[i] == best) && !IS_NAN(x[i]))
+        i++;
+    return i;
+}
+
+BLOCK_INLINE void NAME(arg_row)(enum reduce_op op, const struct reduce_param *p, int64_t results, int64_t result_step,
+                                int64_t n, int64_t step, const char *in, int64_t index, WIDE *acc, int64_t *acc_index)
+{
+    T buffer[BLOCK];
+    for (int64_t j = 0; j < results; j++, in += result_step) {
+        const char *at = in;
+        for (int64_t m, i = 0; i < n; i += m, at += m * step) {
+            m = n - i < BLOCK ? n - i : BLOCK;
+            const T *x = NAME(read)(p, m, at, step, buffer);
+            T part = NAME(lanes)(op, m, x, 0);
+            if (acc_index[j] >= 0 && !NAME(better)(op, part, (T)acc[j]))
+                continue;
+            acc[j] = part;
+            acc_index[j] = index + i + NAME(find)(m, x, part);
+        }
+    }
 }
 
 BLOCK_INLINE void NAME(arg_column)(enum reduce_op op, const struct reduce_param *p, int64_t rows, int64_t row_step,
@@ -230,8 +264,8 @@ BLOCK_STATIC void NAME(init)(enum reduce_op op, int64_t n, WIDE *acc, int64_t pl
         }
 }
 
-BLOCK_INLINE void NAME(merge)(enum reduce_op op, int64_t n, WIDE *restrict acc, int64_t plane, const WIDE *restrict other,
-                              int64_t other_plane)
+BLOCK_INLINE void NAME(merge)(enum reduce_op op, int64_t n, WIDE *restrict acc, int64_t plane,
+                              const WIDE *restrict other, int64_t other_plane)
 {
     if (op == REDUCE_ARGMAX || op == REDUCE_ARGMIN) {
         int64_t *at = (int64_t *)acc + plane;
@@ -256,3 +290,4 @@ BLOCK_INLINE void NAME(merge)(enum reduce_op op, int64_t n, WIDE *restrict acc, 
 #undef BLOCK_OF
 #undef SHIFT
 #undef IS_NAN
+#undef MASK

@@ -31,15 +31,17 @@ static struct view *as_pairs(struct plan *plan, struct view *v)
     return pairs;
 }
 
-static int add_reduction(struct plan *plan, const struct op_row *row, const aclTensor *self, uint32_t mask, const aclTensor *result)
+static int add_reduction(struct plan *plan, const struct op_row *row, const aclTensor *self, uint32_t mask,
+                         const aclTensor *result)
 {
     enum reduce_op op = op_of(row);
     struct view *in = plan_view(plan, self), *out = plan_view(plan, result);
     bool sums = op == REDUCE_SUM || op == REDUCE_NANSUM || op == REDUCE_PROD;
     if (dtype_is_complex(in->dtype) || dtype_is_complex(out->dtype)) {
-        if (op != REDUCE_SUM || in->rank == VIEW_RANK_MAX || !dtype_is_complex(out->dtype) || out->dtype == ACL_COMPLEX32)
-            return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "%s does not reduce %s to %s.", row->name, dtype_name(in->dtype),
-                             dtype_name(out->dtype));
+        if (op != REDUCE_SUM || in->rank == VIEW_RANK_MAX || !dtype_is_complex(out->dtype) ||
+            out->dtype == ACL_COMPLEX32)
+            return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "%s does not reduce %s to %s.", row->name,
+                             dtype_name(in->dtype), dtype_name(out->dtype));
         in = as_pairs(plan, plan_contiguous(plan, in, out->dtype));
         out = as_pairs(plan, out);
     } else if (sums && dtype_is_float(in->dtype) &&
@@ -58,12 +60,14 @@ static int add_reduction(struct plan *plan, const struct op_row *row, const aclT
 /* An extreme of nothing has no value. */
 static int check_identity(struct plan *plan, const struct op_row *row, const struct view *in, uint32_t mask)
 {
-    bool needs = op_of(row) == REDUCE_MAX || op_of(row) == REDUCE_MIN || op_of(row) == REDUCE_ARGMAX || op_of(row) == REDUCE_ARGMIN;
+    bool needs = op_of(row) == REDUCE_MAX || op_of(row) == REDUCE_MIN || op_of(row) == REDUCE_ARGMAX ||
+                 op_of(row) == REDUCE_ARGMIN;
     int64_t results = 1, count = 1;
     for (int32_t d = 0; d < in->rank; d++)
         *(mask >> d & 1 ? &count : &results) *= in->dim[d];
     if (needs && results && !count)
-        return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "Expected reduction dim of %s to have non-zero size.", row->name);
+        return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "Expected reduction dim of %s to have non-zero size.",
+                         row->name);
     return ACLNN_SUCCESS;
 }
 
@@ -145,7 +149,8 @@ int reduce_prepare_moments(struct plan *plan, const struct op_row *row, const un
     uint32_t mask;
     TRY(plan_check_dtype(plan, 0, floats, 4));
     TRY(reduce_mask(plan, self->view.rank, dims ? dims->value : NULL, dims ? dims->size : 0, &mask));
-    struct reduce_out outs[2] = {{.finish = finish_of(row), .argument = (double)arg[2].i}, {.finish = REDUCE_MOMENT_MEAN}};
+    struct reduce_out outs[2] = {{.finish = finish_of(row), .argument = (double)arg[2].i},
+                                 {.finish = REDUCE_MOMENT_MEAN}};
     int n = row->params - 4;
     for (int k = 0; k < n; k++) {
         TRY(plan_check_dtype(plan, 4 + k, floats, 4));

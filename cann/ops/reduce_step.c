@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The reduction step: see reduce.h.
  *
- * A reduction's work is cut into units: a run of up to 512 neighbouring results. When the results lie closer together in
- * the input than the elements of one, a unit walks down columns, else it takes one row after the other. Few units with
- * much to reduce are cut into pieces along the reduced dimensions as well, whose accumulators are merged in order.
+ * A reduction's work is cut into units: a run of up to 512 neighbouring results. When the results lie closer together
+ * in the input than the elements of one, a unit walks down columns, else it takes one row after the other. Few units
+ * with much to reduce are cut into pieces along the reduced dimensions as well, whose accumulators are merged in order.
  * All of that depends on shapes and strides alone, so results do not depend on the number of threads. */
 #include "ops/reduce.h"
 
@@ -14,7 +14,7 @@ enum {
     ROW_RESULTS = 64,
     COLUMN_RESULTS = 512,
     WORDS_MAX = 3,
-    PIECE = 65536,   /* elements, at least, in a piece and in a thread's share */
+    PIECE = 65536, /* elements, at least, in a piece and in a thread's share */
     FEW_UNITS = 16,
     PIECES_MAX = 64,
 };
@@ -59,8 +59,7 @@ static void accumulate(const struct reduction *r, const char *base, int64_t n, i
         if (r->columns)
             r->kernel->column(&r->param, r->type, run, inner->in, n, neighbour->in, at, begin, acc, r->width);
         else
-            for (int64_t j = 0; j < n; j++)
-                r->kernel->row(&r->param, r->type, run, at + j * neighbour->in, inner->in, begin, acc + 8 * j, r->width);
+            r->kernel->row(&r->param, r->type, n, neighbour->in, run, inner->in, at, begin, acc, r->width);
         begin += run;
         at -= index[r->nreduced - 1] * inner->in;
         index[r->nreduced - 1] = 0;
@@ -260,10 +259,11 @@ int reduce_mask(struct plan *plan, int32_t rank, const int64_t *dim, uint64_t di
         int64_t d = dim[i] < 0 ? dim[i] + range : dim[i];
         if (d < 0 || d >= range)
             return plan_fail(plan, ACLNN_ERR_PARAM_INVALID,
-                             "Dimension out of range (expected to be in range of [%ld, %ld], but got %ld).", (long)-range,
-                             (long)(range - 1), (long)dim[i]);
+                             "Dimension out of range (expected to be in range of [%ld, %ld], but got %ld).",
+                             (long)-range, (long)(range - 1), (long)dim[i]);
         if (*mask >> d & 1)
-            return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "Dim %ld appears multiple times in the list of dims.", (long)d);
+            return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "Dim %ld appears multiple times in the list of dims.",
+                             (long)d);
         *mask |= 1u << d;
     }
     if (!dims)
