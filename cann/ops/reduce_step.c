@@ -48,6 +48,8 @@ static void accumulate(const struct reduction *r, const char *base, int64_t n, i
     int64_t index[VIEW_RANK_MAX], rest = begin;
     const struct axis *inner = &r->reduced[r->nreduced - 1], *neighbour = &r->kept[r->nkept - 1];
     const char *at = base;
+    if (begin >= end)
+        return;
     for (int d = r->nreduced - 1; d >= 0; d--) {
         index[d] = rest % r->reduced[d].size;
         rest /= r->reduced[d].size;
