@@ -95,8 +95,10 @@ struct device *device_current(void)
 aclError aclrtSetDevice(int32_t deviceId)
 {
     struct context *c = local()->context;
-    if (c && c->primary && handle_valid(&context_table, c) && c->device->id == deviceId)
+    if (c && c->primary && handle_valid(&context_table, c) && c->device->id == deviceId) {
+        atomic_fetch_add_explicit(&c->device->set_count, 1, memory_order_relaxed);
         return ACL_SUCCESS;
+    }
     TRY(device_use());
     struct device *d = device_get(deviceId);
     if (!d)
@@ -132,13 +134,13 @@ static int reset(int32_t deviceId, bool force)
     if (!d)
         return ACL_ERROR_RT_INVALID_DEVICEID;
     pthread_mutex_lock(&d->lock);
-    bool last = d->primary && (force || d->set_count <= 1);
+    bool last = d->primary && (force || atomic_load(&d->set_count) <= 1);
     struct context *primary = d->primary;
-    if (d->set_count)
-        d->set_count--;
     if (last) {
         d->primary = NULL;
-        d->set_count = 0;
+        atomic_store(&d->set_count, 0);
+    } else if (primary) {
+        atomic_fetch_sub(&d->set_count, 1);
     }
     pthread_mutex_unlock(&d->lock);
     if (!primary)

@@ -79,7 +79,10 @@ int fail_text(int code, const char *reason)
         snprintf(l->reason, sizeof l->reason, "%s", reason);
     l->error = code;
     format_block(l->block, sizeof l->block, code, l->reason);
-    log_line(ACL_ERROR, code >= 161000 && code < 162000 ? "OP" : "RUNTIME", "%s [error code %d]", l->reason, code);
+    bool late = code == ACL_ERROR_RT_STREAM_SYNC_TIMEOUT || code == ACL_ERROR_RT_EVENT_SYNC_TIMEOUT ||
+                code == ACL_ERROR_RT_REPORT_TIMEOUT; /* clients wait in slices */
+    log_line(late ? ACL_WARNING : ACL_ERROR, code >= 161000 && code < 162000 ? "OP" : "RUNTIME", "%s [error code %d]",
+             l->reason, code);
     return code;
 }
 

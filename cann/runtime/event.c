@@ -347,7 +347,7 @@ aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout)
     int status = ACL_SUCCESS;
     atomic_fetch_add(&e->references, 1);
     atomic_fetch_add(e->waiters, 1);
-    for (int64_t spin = clock_ns() + spin_ns(); !reached(done = atomic_load(e->done), goal);) {
+    for (int64_t spin = clock_ns() + SPIN_SHORT_NS; !reached(done = atomic_load(e->done), goal);) {
         int64_t now = clock_ns();
         if (now < spin) {
             cpu_relax();

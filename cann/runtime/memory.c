@@ -20,6 +20,7 @@
 #include "base/options.h"
 #include "error.h"
 #include "fault.h"
+#include "guard.h"
 
 enum { ALIGN = 512, PAGE = 4096, HUGE = 2 << 20 };
 
@@ -316,7 +317,9 @@ static bool open_arena(struct device *device)
     atomic_store_explicit(&a->base, handed, memory_order_release);
     if (atomic_load(&arena_count) <= device->id)
         atomic_store(&arena_count, device->id + 1);
-    if (keep_limit < 0) {
+    if (keep_limit < 0) { /* the first device */
+        if (memory_guarded())
+            guard_watch();
         keep_limit = option_number(OPTION_KEEP);
         if (keep_limit < 0)
             keep_limit = host_available() / 4;
@@ -423,6 +426,11 @@ static int arena_of(const void *address)
             return d;
     }
     return -1;
+}
+
+int memory_device_of(const void *address)
+{
+    return arena_of(address);
 }
 
 int memory_free(void *address)

@@ -24,6 +24,9 @@ struct range {
 
 struct range memory_find(const void *address);
 
+/* The device in whose own range the address lies, -1: none. No lock. */
+int memory_device_of(const void *address);
+
 /* [address, address + bytes) lies inside one block of device memory. */
 bool memory_is_device(const void *address, size_t bytes);
 

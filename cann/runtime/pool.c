@@ -21,7 +21,7 @@
 #include "door.h"
 #include "local.h"
 
-enum { PIECES_MAX = 512 };
+enum { PIECES_MAX = 512, WAKE_WORK_NS = 60000, WAKE_LEFT_NS = 20000 };
 
 static struct {
     _Alignas(64) _Atomic uint32_t busy;   /* a master holds the pool */
@@ -37,20 +37,31 @@ static struct {
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 
-int64_t spin_ns(void)
+/* Longest spin of an idle thread. */
+static int64_t spin_longest(void)
 {
     static _Atomic int64_t known = -1;
     int64_t ns = atomic_load_explicit(&known, memory_order_relaxed);
     if (ns < 0) {
         int64_t us = option_number(OPTION_SPIN_US);
-        if (us < 0) {
-            int cpus = cpu_count();
-            us = cpus > 2 ? 50 : cpus == 2 ? 20 : 0;
-        }
-        ns = us * 1000;
+        ns = (us >= 0 ? us : cpu_count() > 1 ? 200 : 0) * 1000;
         atomic_store_explicit(&known, ns, memory_order_relaxed);
     }
     return ns;
+}
+
+int64_t spin_limit(int64_t *state)
+{
+    int64_t longest = spin_longest();
+    if (*state == 0 || *state > longest)
+        *state = longest;
+    return *state;
+}
+
+void spin_adapt(int64_t *state, int64_t idle_ns)
+{
+    int64_t longest = spin_longest();
+    *state = idle_ns < 2 * longest ? longest : *state / 2 > SPIN_SHORT_NS ? *state / 2 : SPIN_SHORT_NS;
 }
 
 int thread_start(void *(*run)(void *), void *arg, const char *name)
@@ -70,30 +81,62 @@ int thread_start(void *(*run)(void *), void *arg, const char *name)
     return status;
 }
 
-static void take_pieces(void)
+/* Runs one piece; false when none is left. */
+static bool take_piece(void)
 {
-    int64_t count = pool.count, pieces = pool.pieces, i;
-    while ((i = atomic_fetch_add_explicit(&pool.next, 1, memory_order_relaxed)) < pieces)
-        pool.body(pool.arg, count / pieces * i + count % pieces * i / pieces,
-                  count / pieces * (i + 1) + count % pieces * (i + 1) / pieces);
+    int64_t count = pool.count, pieces = pool.pieces,
+            i = atomic_fetch_add_explicit(&pool.next, 1, memory_order_relaxed);
+    if (i >= pieces)
+        return false;
+    pool.body(pool.arg, count / pieces * i + count % pieces * i / pieces,
+              count / pieces * (i + 1) + count % pieces * (i + 1) / pieces);
+    return true;
+}
+
+static void wake_workers(int64_t pieces)
+{
+    uint32_t sleepers = atomic_load(&pool.sleepers);
+    if (sleepers && pieces > 0)
+        futex_wake(&pool.open, pieces < sleepers ? (int)pieces : (int)sleepers, false);
+}
+
+/* The master's part. Workers that sleep are woken when that pays: at once for a task that is known to be long, else
+ * when the pieces done so far say so. */
+static void lead(const struct local *me, int64_t pieces)
+{
+    bool woken = !atomic_load(&pool.sleepers) || !me->running || me->work >= WAKE_WORK_NS;
+    if (woken)
+        wake_workers(pieces - 1);
+    int64_t begin = woken ? 0 : clock_ns();
+    for (int64_t done = 1; take_piece(); done++) {
+        if (woken)
+            continue;
+        int64_t spent = clock_ns() - begin, left = pieces - atomic_load_explicit(&pool.next, memory_order_relaxed);
+        if (spent / done * left >= WAKE_LEFT_NS) {
+            wake_workers(left);
+            woken = true;
+        }
+    }
 }
 
 static void *work(void *unused)
 {
     (void)unused;
     uint32_t seen = 0;
+    int64_t spin = 0;
     local()->in_pool = true;
     for (;;) {
         uint32_t open = atomic_load(&pool.open);
         if (open & 1 && open != seen) {
             atomic_fetch_add(&pool.joined, 1);
             if (atomic_load(&pool.open) == open)
-                take_pieces();
+                while (take_piece())
+                    ;
             atomic_fetch_sub(&pool.joined, 1);
             seen = open;
             continue;
         }
-        int64_t until = clock_ns() + spin_ns();
+        int64_t begin = clock_ns(), until = begin + spin_limit(&spin);
         uint32_t now;
         while ((now = atomic_load_explicit(&pool.open, memory_order_relaxed)) == open && clock_ns() < until)
             for (int i = 0; i < 16 && atomic_load_explicit(&pool.open, memory_order_relaxed) == open; i++)
@@ -103,6 +146,7 @@ static void *work(void *unused)
         atomic_fetch_add(&pool.sleepers, 1);
         futex_wait(&pool.open, open, -1, false);
         atomic_fetch_sub(&pool.sleepers, 1);
+        spin_adapt(&spin, clock_ns() - begin);
     }
     return NULL;
 }
@@ -155,15 +199,12 @@ void parallel(int64_t count, int64_t grain, void (*body)(void *arg, int64_t begi
     pool.arg = arg;
     atomic_store_explicit(&pool.next, 0, memory_order_relaxed);
     atomic_fetch_add(&pool.open, 1);
-    uint32_t sleepers = atomic_load(&pool.sleepers);
-    if (sleepers)
-        futex_wake(&pool.open, pieces - 1 < sleepers ? (int)(pieces - 1) : (int)sleepers, false);
     me->in_pool = true;
-    take_pieces();
+    lead(me, pieces);
     me->in_pool = false;
     atomic_fetch_add(&pool.open, 1);
     for (int turns = 0; atomic_load(&pool.joined); turns++)
-        if (turns < 20000)
+        if (turns < 2000)
             cpu_relax();
         else
             sched_yield();

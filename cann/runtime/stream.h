@@ -56,6 +56,7 @@ struct stream {
 
     _Alignas(64) _Atomic uint32_t wake; /* the device thread sleeps on it */
     _Atomic uint32_t asleep;
+    int64_t spin;            /* the device thread's: see pool.h */
     _Atomic uint32_t aborts; /* changes when waiting tasks must give up */
     _Atomic uint32_t end;    /* the device thread ends when the queue is empty */
 };
