@@ -111,6 +111,9 @@ static void test_getters(void)
     CHECK_EQ(aclDestroyTensor(t), ACLNN_ERR_PARAM_INVALID);
     CHECK_EQ(aclGetDataType(t, &dtype), ACLNN_ERR_PARAM_INVALID);
     CHECK_EQ(aclDestroyTensor(NULL), 0);
+    CHECK_EQ(aclDestroyTensor((aclTensor *)16), ACLNN_ERR_PARAM_INVALID); /* nothing that a handle could be */
+    CHECK_EQ(aclDestroyTensor((aclTensor *)(uintptr_t)-64), ACLNN_ERR_PARAM_INVALID);
+    CHECK_EQ(aclDestroyTensor((aclTensor *)dim), ACLNN_ERR_PARAM_INVALID);
 }
 
 static void test_arrays(void)

@@ -5,10 +5,12 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "ops/plan.h"
 
-enum { BATCH = 32, LOCAL_MAX = 2 * BATCH, SLAB_BYTES = 32768 };
+enum { BATCH = 32, LOCAL_MAX = 2 * BATCH, SLAB_BYTES = 65536 };
+#define RESERVED ((size_t)4 << 30)
 
 struct local_list {
     struct object *head;
@@ -30,6 +32,8 @@ static struct pool {
     [POOL_PLAN] = {POOL_PLAN_BYTES, PTHREAD_MUTEX_INITIALIZER, NULL},
 };
 _Static_assert(sizeof(struct aclScalar) <= 64, "a scalar fits its pool");
+
+struct pool_range pool_ranges[POOLS];
 
 /* Eight bytes of static TLS: the cheapest access, also in a library that was dlopened. */
 static _Thread_local struct local *mine __attribute__((tls_model("initial-exec")));
@@ -104,14 +108,36 @@ static bool take_shared(struct pool *pool, struct local_list *list)
     return list->count > 0;
 }
 
-static bool refill(struct pool *pool, struct local_list *list)
+/* The next piece of the pool's range as memory; NULL when there is none. */
+static char *next_slab(enum pool_id id)
 {
-    if (take_shared(pool, list))
+    struct pool_range *range = &pool_ranges[id];
+    char *slab = NULL;
+    pthread_mutex_lock(&pools[id].lock);
+    uintptr_t base = atomic_load(&range->base);
+    size_t used = atomic_load(&range->used);
+    if (!base) {
+        void *map = mmap(NULL, RESERVED, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        base = map == MAP_FAILED ? 0 : (uintptr_t)map;
+        atomic_store(&range->base, base);
+    }
+    if (base && used + SLAB_BYTES <= RESERVED && !mprotect((char *)base + used, SLAB_BYTES, PROT_READ | PROT_WRITE)) {
+        slab = (char *)base + used;
+        atomic_store(&range->used, used + SLAB_BYTES);
+    }
+    pthread_mutex_unlock(&pools[id].lock);
+    return slab;
+}
+
+static bool refill(enum pool_id id, struct local_list *list)
+{
+    size_t bytes = pools[id].bytes;
+    if (take_shared(&pools[id], list))
         return true;
-    char *slab = aligned_alloc(64, SLAB_BYTES);
+    char *slab = next_slab(id);
     if (!slab)
         return false;
-    for (size_t at = 0; at + pool->bytes <= SLAB_BYTES; at += pool->bytes) {
+    for (size_t at = 0; at + bytes <= SLAB_BYTES; at += bytes) {
         struct object *o = (struct object *)(slab + at);
         *o = (struct object){MAGIC_FREE, 0, list->head};
         list->head = o;
@@ -126,7 +152,7 @@ void *pool_get(enum pool_id id, enum object_magic magic)
     if (!l && !(l = enter()))
         return NULL;
     struct local_list *list = &l->list[id];
-    if (!list->head && !refill(&pools[id], list))
+    if (!list->head && !refill(id, list))
         return NULL;
     struct object *o = list->head;
     list->head = o->next;

@@ -7,6 +7,7 @@
 #ifndef ANYNPU_OPS_ENGINE_POOL_H
 #define ANYNPU_OPS_ENGINE_POOL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -41,9 +42,22 @@ void *pool_get(enum pool_id id, enum object_magic magic);
 /* Gives it back; the caller has checked the magic. */
 void pool_put(enum pool_id id, void *object);
 
-static inline bool object_is(const void *object, enum object_magic magic)
+/* Where a pool's objects are: [base, base + used). */
+struct pool_range {
+    _Atomic uintptr_t base;
+    _Atomic size_t used;
+};
+extern struct pool_range pool_ranges[POOLS];
+
+/* Is the value, whatever it is, a live object of this kind? */
+static inline bool object_is(const void *value, enum object_magic magic)
 {
-    return ((const struct object *)object)->magic == (uint32_t)magic;
+    static const uint8_t pool[] = {POOL_TENSOR, POOL_SCALAR, POOL_ARRAY, POOL_ARRAY, POOL_ARRAY,
+                                   POOL_ARRAY,  POOL_ARRAY,  POOL_PLAN,  POOL_PLAN};
+    struct pool_range *range = &pool_ranges[pool[magic - MAGIC_TENSOR]];
+    uintptr_t at = (uintptr_t)value - atomic_load_explicit(&range->base, memory_order_relaxed);
+    return at < atomic_load_explicit(&range->used, memory_order_acquire) && at % 64 == 0 &&
+           ((const struct object *)value)->magic == (uint32_t)magic;
 }
 
 #endif
