@@ -3,6 +3,7 @@
 #ifndef ACL_ACL_BASE_H
 #define ACL_ACL_BASE_H
 
+#include "acl/acl_base_mdl.h"
 #include "acl/acl_base_rt.h"
 
 #endif
