@@ -177,7 +177,7 @@ aclError aclGetTensorDescDimV2(const aclTensorDesc *desc, size_t index, int64_t 
 
 int64_t aclGetTensorDescDim(const aclTensorDesc *desc, size_t index)
 {
-    int64_t dim;
+    int64_t dim = -1;
     return aclGetTensorDescDimV2(desc, index, &dim) ? -1 : dim;
 }
 
