@@ -49,6 +49,7 @@ struct result_slot {
     size_t n;
     int16_t self; /* 1 + argument that is the result; 0: none */
     bool undefined, asked;
+    bool is_bool, value; /* the result is this bool */
 };
 
 struct chunk {

@@ -146,7 +146,7 @@ void call_begin(call* c, const aten_row* row, const schema_fact* schema, int dev
     slot->item = nullptr;
     slot->n = 0;
     slot->self = 0;
-    slot->undefined = slot->asked = false;
+    slot->undefined = slot->asked = slot->is_bool = false;
   }
 }
 
@@ -228,6 +228,11 @@ npu_tensor* result_pointwise(call* c, int k, aclDataType dtype, int32_t rank, co
 }
 
 void result_undefined(call* c, int k) { c->result[k].undefined = true; }
+
+void result_bool(call* c, int k, bool value) {
+  c->result[k].is_bool = true;
+  c->result[k].value = value;
+}
 
 void result_self(call* c, int k, int arg) { c->result[k].self = (int16_t)(arg + 1); }
 

@@ -201,7 +201,24 @@ static int missing(struct call *c, struct aclnn *op)
                       op->name, name);
 }
 
-int launch(struct call *c, struct aclnn *op, const union aclnn_value *values)
+/* The shape that an operator has given to a tensor, once it has run. */
+static void read_shape(struct call *c, const aclTensor *tensor, const char *name, int32_t *rank, int64_t *size)
+{
+    int64_t *dims = NULL;
+    uint64_t n = 0;
+    if (call_sync(c))
+        return;
+    aclnnStatus status = cann.aclGetViewShape(tensor, &dims, &n);
+    if (status)
+        report(c, status, name);
+    *rank = (int32_t)n;
+    for (uint64_t d = 0; !status && d < n; d++)
+        size[d] = dims[d];
+    free(dims);
+}
+
+static inline __attribute__((always_inline)) int
+launch_and_read(struct call *c, struct aclnn *op, const union aclnn_value *values, int p, int32_t *rank, int64_t *size)
 {
     union aclnn_native native[PARAMETERS_MAX];
     if (__builtin_expect(c->status != CALL_OK, 0))
@@ -233,9 +250,21 @@ int launch(struct call *c, struct aclnn *op, const union aclnn_value *values)
         if (status)
             report(c, status, op->name);
     }
+    if (c->status == CALL_OK && p >= 0)
+        read_shape(c, native[p].p, op->name, rank, size);
     for (int i = 0; i < done; i++)
         unwrap(op->signature[i], native[i]);
     return c->status == CALL_OK && call_blocking ? call_sync(c) : c->status;
+}
+
+int launch(struct call *c, struct aclnn *op, const union aclnn_value *values)
+{
+    return launch_and_read(c, op, values, -1, NULL, NULL);
+}
+
+int launch_sized(struct call *c, struct aclnn *op, const union aclnn_value *values, int p, int32_t *rank, int64_t *size)
+{
+    return launch_and_read(c, op, values, p, rank, size);
 }
 
 int copy_tensor(struct call *c, const struct npu_tensor *dst, const struct npu_tensor *src)

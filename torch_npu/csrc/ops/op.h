@@ -82,6 +82,7 @@ struct npu_tensor *result_strided(struct call *c, int k, aclDataType dtype, int3
 struct npu_tensor *result_pointwise(struct call *c, int k, aclDataType dtype, int32_t rank, const int64_t *size,
                                     const struct npu_tensor *const *inputs, int n);
 void result_undefined(struct call *c, int k);                        /* None for an optional gradient */
+void result_bool(struct call *c, int k, bool value);                 /* a result that is a bool */
 void result_self(struct call *c, int k, int arg);                    /* the result is argument arg itself */
 /* Tensor[] results: n tensors, then each by result_list_at. For in-place/foreach forms the bridge returns the list itself. */
 void result_list(struct call *c, int k, size_t n);
@@ -141,6 +142,9 @@ union aclnn_value {
 
 /* Both phases on the current stream. How a scalar's dtype is passed: int64, double, bool or complex128 by its kind. */
 int launch(struct call *c, struct aclnn *op, const union aclnn_value *values);
+/* The same for an operator whose result's size depends on data: waits, then reads the shape that parameter p's tensor has
+ * got (its tensor is given in the largest size). */
+int launch_sized(struct call *c, struct aclnn *op, const union aclnn_value *values, int p, int32_t *rank, int64_t *size);
 bool aclnn_exists(struct aclnn *op);
 /* Waits for the stream and returns its error: for operators whose checks happen on the device (index ranges) or whose
  * result size depends on data. */
