@@ -19,11 +19,12 @@ static struct handle_table event_table = HANDLE_TABLE(struct event, "event", EVE
 
 static struct event *event_get(aclrtEvent handle)
 {
+    if (entry_check())
+        return NULL;
     if (handle_valid(&event_table, handle))
         return handle;
-    if (!entry_check())
-        fail(handle ? ACL_ERROR_RT_INVALID_HANDLE : ACL_ERROR_INVALID_PARAM,
-             "event %p does not exist (destroyed, or never created)", handle);
+    fail(handle ? ACL_ERROR_RT_INVALID_HANDLE : ACL_ERROR_INVALID_PARAM,
+         "event %p does not exist (destroyed, or never created)", handle);
     return NULL;
 }
 

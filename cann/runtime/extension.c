@@ -47,9 +47,22 @@ static aclError take_error(aclrtStream stream)
     return s ? stream_take_error(s) : ACL_SUCCESS;
 }
 
+static aclError wait_for(aclrtStream stream, int32_t ms)
+{
+    struct stream *s = NULL;
+    TRY(stream_get(stream, &s));
+    return stream_wait(s, ms);
+}
+
 const struct anynpu_extension *anynpu_extension(void)
 {
     static const struct anynpu_extension table = {
-        .version = 1, .host_view = host_view, .note = note, .stream_idle = idle, .stream_error = take_error};
+        .version = 2,
+        .host_view = host_view,
+        .note = note,
+        .stream_idle = idle,
+        .stream_error = take_error,
+        .stream_wait = wait_for,
+    };
     return &table;
 }

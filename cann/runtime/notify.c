@@ -27,12 +27,13 @@ static struct handle_table notify_table = HANDLE_TABLE(struct notify, "notify", 
 
 static struct notify *notify_get(void *handle, bool counting)
 {
+    if (entry_check())
+        return NULL;
     struct notify *n = handle_valid(&notify_table, handle) ? handle : NULL;
     if (n && n->counting == counting)
         return n;
-    if (!entry_check())
-        fail(handle ? ACL_ERROR_RT_INVALID_HANDLE : ACL_ERROR_INVALID_PARAM,
-             "%s %p does not exist (destroyed, or never created)", counting ? "counting notify" : "notify", handle);
+    fail(handle ? ACL_ERROR_RT_INVALID_HANDLE : ACL_ERROR_INVALID_PARAM,
+         "%s %p does not exist (destroyed, or never created)", counting ? "counting notify" : "notify", handle);
     return NULL;
 }
 

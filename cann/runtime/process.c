@@ -12,6 +12,7 @@
 #include "acl/acl_rt.h"
 #include "device.h"
 #include "error.h"
+#include "local.h"
 #include "log.h"
 #include "pool.h"
 #include "stream.h"
@@ -32,8 +33,11 @@ static void child(void)
     log_after_fork();
     pool_after_fork();
     streams_after_fork();
-    if (atomic_load(&used))
+    if (atomic_load(&used)) {
         atomic_store(&orphan, true);
+        local()->context = NULL; /* so that every entry that needs one comes to entry_check() */
+        local()->limits = NULL;
+    }
 }
 
 static void at_end(void)

@@ -57,10 +57,11 @@ static struct reserved *all_reserved;
 
 static struct physical *physical_get(aclrtDrvMemHandle handle)
 {
+    if (entry_check())
+        return NULL;
     if (handle_valid(&physical_table, handle))
         return handle;
-    if (!entry_check())
-        fail(ACL_ERROR_RT_INVALID_HANDLE, "physical memory %p does not exist (freed, or never allocated)", handle);
+    fail(ACL_ERROR_RT_INVALID_HANDLE, "physical memory %p does not exist (freed, or never allocated)", handle);
     return NULL;
 }
 

@@ -1,168 +1,138 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The way through the runtime that every client takes: device, memory, copies, streams, events, failures. */
-#include "check.h"
+/* The way through the runtime that every client takes, and who gets which code for the start and the end. */
+#include "child.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-#include <time.h>
-#include <unistd.h>
+#include "task.h"
 
-#include "acl/acl.h"
-#include "runtime/door.h"
-
-static _Atomic int runs, released;
-
-static int count_run(void *arg)
+static void walk_through(void)
 {
-    usleep((useconds_t)(intptr_t)arg);
-    atomic_fetch_add(&runs, 1);
+    aclrtStream stream;
+    aclrtEvent event;
+    void *a = NULL, *b = NULL;
+    int32_t device = -1;
+    char text[1000] = "hello", back[1000] = "";
+    CHECK_EQ(aclrtCreateStream(&stream), ACL_ERROR_RT_CONTEXT_NULL);
+    CHECK_TEXT(aclGetRecentErrMsg(), "EE1001");
+    CHECK_EQ(aclrtSetDevice(1), 0);
+    CHECK_EQ(aclrtGetDevice(&device), 0);
+    CHECK_EQ(device, 1);
+    CHECK_EQ(aclrtCreateStream(&stream), 0);
+    CHECK_EQ(aclrtCreateEvent(&event), 0);
+    CHECK_EQ(aclrtMalloc(&a, 1000, ACL_MEM_MALLOC_HUGE_FIRST), 0);
+    CHECK_EQ(aclrtMalloc(&b, 1000, ACL_MEM_MALLOC_HUGE_FIRST), 0);
+    CHECK_EQ(aclrtMemcpyAsync(a, 1000, text, 1000, ACL_MEMCPY_HOST_TO_DEVICE, stream), 0);
+    CHECK_EQ(aclrtMemcpyAsync(b, 1000, a, 1000, ACL_MEMCPY_DEVICE_TO_DEVICE, stream), 0);
+    CHECK_EQ(aclrtRecordEvent(event, stream), 0);
+    CHECK_EQ(aclrtSynchronizeEvent(event), 0);
+    CHECK_EQ(aclrtMemcpy(back, 1000, b, 1000, ACL_MEMCPY_DEVICE_TO_HOST), 0);
+    CHECK_TEXT(back, "hello");
+    CHECK_EQ(aclrtSynchronizeDevice(), 0);
+    CHECK_EQ(aclrtFree(a), 0);
+    CHECK_EQ(aclrtFree(b), 0);
+    CHECK_EQ(aclrtDestroyEvent(event), 0);
+    CHECK_EQ(aclrtDestroyStream(stream), 0);
+    CHECK_EQ(aclrtResetDevice(1), 0);
+    CHECK_EQ(aclrtGetDevice(&device), ACL_ERROR_RT_CONTEXT_NULL);
+}
+
+static int init_calls, end_calls;
+
+static aclError on_init(const char *text, size_t length, void *data)
+{
+    CHECK_EQ(strlen(text), length);
+    CHECK(data == &init_calls);
+    init_calls++;
     return 0;
 }
 
-static void count_release(void *arg)
+static aclError on_end(void *data)
 {
-    (void)arg;
-    atomic_fetch_add(&released, 1);
+    (void)data;
+    end_calls++;
+    return 0;
 }
 
-static int failing(void *arg)
+static void start_and_end(void)
 {
-    (void)arg;
-    return fail(ACL_ERROR_RT_AICORE_EXCEPTION, "index 7 is out of range [0, 3)");
-}
-
-static int push(aclrtStream s, int (*run)(void *), intptr_t us, uint64_t work)
-{
-    return stream_enqueue(s, &(struct task){run, count_release, (void *)us, work, {"test", NULL}});
-}
-
-static void memory(void)
-{
-    void *a = NULL, *b = NULL;
-    CHECK_EQ(aclrtMalloc(&a, 1000, ACL_MEM_MALLOC_HUGE_FIRST), 0);
-    CHECK_EQ(aclrtMalloc(&b, 1 << 20, ACL_MEM_MALLOC_HUGE_FIRST), 0);
-    CHECK_EQ((uintptr_t)a % 512, 0);
-    char text[1000] = "hello", back[1000] = "";
-    CHECK_EQ(aclrtMemcpy(a, 1000, text, 1000, ACL_MEMCPY_HOST_TO_DEVICE), 0);
-    CHECK_EQ(aclrtMemcpy(b, 1 << 20, a, 1000, ACL_MEMCPY_DEVICE_TO_DEVICE), 0);
-    CHECK_EQ(aclrtMemcpy(back, 1000, b, 1000, ACL_MEMCPY_DEVICE_TO_HOST), 0);
-    CHECK_TEXT(back, "hello");
-    CHECK_EQ(aclrtMemcpy(a, 1000, text, 1001, ACL_MEMCPY_HOST_TO_DEVICE), ACL_ERROR_RT_PARAM_INVALID);
-    CHECK_EQ(aclrtMemcpy(a, 2000, text, 2000, ACL_MEMCPY_HOST_TO_DEVICE), ACL_ERROR_RT_PARAM_INVALID);
-    CHECK_TEXT(aclGetRecentErrMsg(), "EE1001");
-    CHECK(aclGetRecentErrMsg() == NULL);
-    CHECK_EQ(aclrtMemset(b, 1 << 20, 0x5a, 1 << 20), 0);
-    CHECK_EQ(aclrtMemcpy(back, 1000, (char *)b + 1000, 1000, ACL_MEMCPY_DEVICE_TO_HOST), 0);
-    CHECK_EQ(back[999], 0x5a);
-    CHECK_EQ(aclrtFree(a), 0);
-    CHECK_EQ(aclrtFree(a), ACL_ERROR_RT_PARAM_INVALID);
-    CHECK_EQ(aclrtFree(b), 0);
-    size_t left = 0, total = 0;
-    CHECK_EQ(aclrtGetMemInfo(ACL_HBM_MEM, &left, &total), 0);
-    CHECK_EQ(left, total);
-    CHECK_EQ(total, (size_t)64 << 30);
-    CHECK_EQ(aclrtMalloc(&a, (size_t)65 << 30, ACL_MEM_MALLOC_HUGE_FIRST), ACL_ERROR_RT_MEMORY_ALLOCATION);
-    CHECK_TEXT(aclGetRecentErrMsg(), "out of memory");
-    CHECK_EQ(aclrtMalloc(&a, 100, ACL_MEM_MALLOC_HUGE_FIRST), 0);
-    CHECK_EQ(aclrtFree(a), 0);
-}
-
-static void streams(void)
-{
-    aclrtStream s;
-    CHECK_EQ(aclrtCreateStream(&s), 0);
-    runs = released = 0;
-    CHECK_EQ(push(s, count_run, 0, 100), 0);
-    CHECK_EQ(runs, 1);
-    CHECK_EQ(push(s, count_run, 20000, 1000000000000), 0);
-    CHECK_EQ(runs, 1);
-    aclrtStreamStatus status;
-    CHECK_EQ(aclrtStreamQuery(s, &status), 0);
-    CHECK_EQ(status, ACL_STREAM_STATUS_NOT_READY);
-    CHECK_EQ(push(s, count_run, 0, 1), 0); /* small, but behind the other */
-    CHECK_EQ(runs, 1);
-    CHECK_EQ(aclrtSynchronizeStreamWithTimeout(s, 1), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
-    CHECK_EQ(aclrtSynchronizeStream(s), 0);
-    CHECK_EQ(runs, 3);
-    CHECK_EQ(released, 3);
-    for (int i = 0; i < 10000; i++)
-        push(s, count_run, 0, i % 3 ? 1 : 1000000000000);
-    CHECK_EQ(aclrtSynchronizeStream(s), 0);
-    CHECK_EQ(runs, 10003);
-    CHECK_EQ(push(s, failing, 0, 1), ACL_ERROR_RT_AICORE_EXCEPTION);
-    CHECK_TEXT(aclGetRecentErrMsg(), "index 7");
-    CHECK_EQ(push(s, failing, 0, 1000000000000), 0);
-    CHECK_EQ(push(s, count_run, 0, 1000000000000), 0);
-    CHECK_EQ(aclrtSynchronizeStream(s), ACL_ERROR_RT_AICORE_EXCEPTION);
-    CHECK_TEXT(aclGetRecentErrMsg(), "index 7");
-    CHECK_EQ(aclrtSynchronizeStream(s), 0);
-    CHECK_EQ(runs, 10004);
-    CHECK_EQ(aclrtDestroyStream(s), 0);
-    CHECK_EQ(aclrtSynchronizeStream(s), ACL_ERROR_RT_INVALID_HANDLE);
-    CHECK_EQ(aclrtDestroyStream(s), ACL_ERROR_RT_INVALID_HANDLE);
-}
-
-static void events(void)
-{
-    aclrtStream a, b;
-    aclrtEvent start, end;
-    float ms = 0;
-    CHECK_EQ(aclrtCreateStream(&a), 0);
-    CHECK_EQ(aclrtCreateStream(&b), 0);
-    CHECK_EQ(aclrtCreateEvent(&start), 0);
-    CHECK_EQ(aclrtCreateEvent(&end), 0);
-    runs = 0;
-    CHECK_EQ(aclrtRecordEvent(start, a), 0);
-    CHECK_EQ(push(a, count_run, 20000, 1000000000000), 0);
-    CHECK_EQ(aclrtRecordEvent(end, a), 0);
-    CHECK_EQ(aclrtStreamWaitEvent(b, end), 0);
-    CHECK_EQ(push(b, count_run, 0, 1), 0);
-    CHECK_EQ(runs, 0);
-    CHECK_EQ(aclrtEventElapsedTime(&ms, start, end), ACL_ERROR_RT_EVENT_NOT_COMPLETE);
-    CHECK_EQ(aclrtSynchronizeStream(b), 0);
-    CHECK_EQ(runs, 2);
-    CHECK_EQ(aclrtSynchronizeEvent(end), 0);
-    CHECK_EQ(aclrtEventElapsedTime(&ms, start, end), 0);
-    CHECK(ms > 15 && ms < 2000);
-    CHECK_EQ(aclrtDestroyEvent(start), 0);
-    CHECK_EQ(aclrtRecordEvent(start, a), ACL_ERROR_RT_INVALID_HANDLE);
-    CHECK_EQ(aclrtDestroyEvent(end), 0);
-    CHECK_EQ(aclrtDestroyStream(a), 0);
-    CHECK_EQ(aclrtDestroyStream(b), 0);
-}
-
-static void mark(void *arg, int64_t begin, int64_t end)
-{
-    char *seen = arg;
-    for (int64_t i = begin; i < end; i++)
-        seen[i]++;
-}
-
-static void pool(void)
-{
-    static char seen[1000003];
-    for (int turn = 0; turn < 200; turn++)
-        parallel(sizeof seen, 1000, mark, seen);
-    int wrong = 0;
-    for (size_t i = 0; i < sizeof seen; i++)
-        wrong += (unsigned char)seen[i] != 200;
-    CHECK_EQ(wrong, 0);
-}
-
-int main(void)
-{
-    aclrtStream none;
-    CHECK_EQ(aclrtCreateStream(&none), ACL_ERROR_RT_CONTEXT_NULL);
+    uint64_t users = 9;
+    CHECK_EQ(aclInitCallbackRegister(ACL_REG_TYPE_OTHER, on_init, &init_calls), 0);
+    CHECK_EQ(aclFinalizeCallbackRegister(ACL_REG_TYPE_OTHER, on_end, NULL), 0);
+    CHECK_EQ(init_calls, 0);
     CHECK_EQ(aclInit(NULL), 0);
-    CHECK_EQ(aclrtSetDevice(100), ACL_ERROR_RT_INVALID_DEVICEID);
-    CHECK_TEXT(aclGetRecentErrMsg(), "valid device range is [0, 2)");
-    CHECK_EQ(aclrtSetDevice(0), 0);
-    memory();
-    streams();
-    events();
-    pool();
-    CHECK_EQ(aclrtResetDevice(0), 0);
-    CHECK_EQ(aclFinalize(), 0);
+    CHECK_EQ(init_calls, 1);
+    CHECK_EQ(aclInit(NULL), ACL_ERROR_REPEAT_INITIALIZE);
+    CHECK_EQ(aclInit(""), ACL_ERROR_REPEAT_INITIALIZE);
+    CHECK_EQ(aclFinalizeReference(&users), 0);
+    CHECK_EQ(users, 2);
+    CHECK_EQ(end_calls, 0);
+    CHECK_EQ(aclFinalizeReference(&users), 0);
+    CHECK_EQ(aclFinalizeReference(NULL), 0);
+    CHECK_EQ(end_calls, 1);
+    CHECK_EQ(aclFinalizeReference(&users), ACL_ERROR_REPEAT_FINALIZE);
     CHECK_EQ(aclFinalize(), ACL_ERROR_REPEAT_FINALIZE);
+    CHECK_EQ(aclInit(NULL), 0);
+    CHECK_EQ(aclInit(NULL), ACL_ERROR_REPEAT_INITIALIZE);
+    CHECK_EQ(aclFinalize(), 0);
+    CHECK_EQ(end_calls, 2);
+    CHECK_EQ(aclInitCallbackUnRegister(ACL_REG_TYPE_OTHER, on_init), 0);
+    CHECK_EQ(aclInitCallbackUnRegister(ACL_REG_TYPE_OTHER, on_init), ACL_ERROR_INVALID_PARAM);
+    CHECK_EQ(aclFinalizeCallbackUnRegister(ACL_REG_TYPE_OTHER, on_end), 0);
+}
+
+static int init_with(const char *text)
+{
+    FILE *f = fopen("/tmp/anynpu-test-init.json", "w");
+    fputs(text, f);
+    fclose(f);
+    int status = aclInit("/tmp/anynpu-test-init.json");
+    unlink("/tmp/anynpu-test-init.json");
+    return status;
+}
+
+static void configuration(void)
+{
+    int32_t device = -1;
+    CHECK_EQ(aclInit("/nonexistent/acl.json"), ACL_ERROR_INVALID_FILE);
+    CHECK_TEXT(aclGetRecentErrMsg(), "/nonexistent/acl.json");
+    CHECK_EQ(init_with("{\"a\": }"), ACL_ERROR_PARSE_FILE);
+    CHECK_TEXT(aclGetRecentErrMsg(), "byte 6");
+    CHECK_EQ(init_with(""), ACL_ERROR_PARSE_FILE);
+    CHECK_EQ(init_with("{\"defaultDevice\": {\"default_device\": \"7\"}}"), ACL_ERROR_RT_INVALID_DEVICEID);
+    CHECK_EQ(init_with("{\"defaultDevice\": {\"default_device\": \"x\"}}"), ACL_ERROR_INVALID_PARAM);
+    CHECK_EQ(aclrtGetDevice(&device), ACL_ERROR_RT_CONTEXT_NULL);
+    CHECK_EQ(init_with("{\"dump\": [1, 2.5e3, {}], \"defaultDevice\": {\"default_device\": \"1\"}}"), 0);
+    CHECK_EQ(aclrtGetDevice(&device), 0);
+    CHECK_EQ(device, 1);
+    CHECK_EQ(aclFinalize(), 0);
+}
+
+static void versions(void)
+{
+    int32_t major, minor, patch, number;
+    char text[ACL_PKG_VERSION_MAX_SIZE];
+    aclCANNPackageVersion version;
+    CHECK_EQ(aclrtGetVersion(&major, &minor, &patch), 0);
+    CHECK_EQ(major, ACL_MAJOR_VERSION);
+    CHECK_EQ(aclsysGetVersionStr("ops_math", text), 0);
+    CHECK_TEXT(text, "9.1.0");
+    CHECK_EQ(aclsysGetVersionNum("runtime", &number), 0);
+    CHECK(number > 90000000);
+    CHECK_EQ(aclsysGetCANNVersion(ACL_PKG_NAME_CANN, &version), 0);
+    CHECK_TEXT(version.version, "9.1.0");
+    CHECK_TEXT(version.majorVersion, "9");
+    CHECK_TEXT(version.minorVersion, "1");
+    CHECK_TEXT(version.releaseVersion, "0");
+    CHECK_EQ(aclsysGetCANNVersion((aclCANNPackageName)99, &version), ACL_ERROR_INVALID_PARAM);
+    CHECK_TEXT(aclrtGetSocName(), "Ascend910B3");
+}
+
+int main(int argc, char **argv)
+{
+    static const struct part parts[] = {{"configuration", configuration}, {NULL, NULL}};
+    child_main(argc, argv, parts);
+    versions();
+    start_and_end();
+    walk_through();
+    CHECK_CHILD("configuration", "");
     return check_done();
 }

@@ -21,6 +21,10 @@ struct anynpu_extension {
     bool (*stream_idle)(aclrtStream stream);
     /* The pending error of the stream, cleared: 0 if none. Does not wait. */
     aclError (*stream_error)(aclrtStream stream);
+    /* Version 2. Waits at most ms milliseconds for what was pushed so far: 0, ACL_ERROR_RT_STREAM_SYNC_TIMEOUT (no
+     * text, no log line), or the status of a bad handle. Leaves a pending error where it is. For clients that look at
+     * signals between short waits. */
+    aclError (*stream_wait)(aclrtStream stream, int32_t ms);
 };
 
 typedef const struct anynpu_extension *(*anynpu_extension_fn)(void);
