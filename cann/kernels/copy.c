@@ -399,31 +399,6 @@ MOVE(uint32_t)
 MOVE(uint64_t)
 MOVE(block16_t)
 
-static void move(size_t element, int64_t n, char *dst, int64_t dst_step, const char *src, int64_t src_step)
-{
-    if (dst_step == (int64_t)element && src_step == (int64_t)element) {
-        memcpy(dst, src, element * (size_t)n);
-        return;
-    }
-    switch (element) {
-    case 1:
-        move_uint8_t(n, dst, dst_step, src, src_step);
-        break;
-    case 2:
-        move_uint16_t(n, dst, dst_step, src, src_step);
-        break;
-    case 4:
-        move_uint32_t(n, dst, dst_step, src, src_step);
-        break;
-    case 8:
-        move_uint64_t(n, dst, dst_step, src, src_step);
-        break;
-    case 16:
-        move_block16_t(n, dst, dst_step, src, src_step);
-        break;
-    }
-}
-
 static void fill(size_t element, int64_t n, char *dst, int64_t step, const void *value)
 {
     switch (element) {
@@ -441,6 +416,35 @@ static void fill(size_t element, int64_t n, char *dst, int64_t step, const void 
         break;
     case 16:
         fill_block16_t(n, dst, step, value);
+        break;
+    }
+}
+
+static void move(size_t element, int64_t n, char *dst, int64_t dst_step, const char *src, int64_t src_step)
+{
+    if (dst_step == (int64_t)element && src_step == (int64_t)element) {
+        memcpy(dst, src, element * (size_t)n);
+        return;
+    }
+    if (src_step == 0 && n > 0) {
+        fill(element, n, dst, dst_step, src);
+        return;
+    }
+    switch (element) {
+    case 1:
+        move_uint8_t(n, dst, dst_step, src, src_step);
+        break;
+    case 2:
+        move_uint16_t(n, dst, dst_step, src, src_step);
+        break;
+    case 4:
+        move_uint32_t(n, dst, dst_step, src, src_step);
+        break;
+    case 8:
+        move_uint64_t(n, dst, dst_step, src, src_step);
+        break;
+    case 16:
+        move_block16_t(n, dst, dst_step, src, src_step);
         break;
     }
 }

@@ -44,18 +44,31 @@ struct tiles {
     int64_t tile_rows, tile_columns; /* number of tiles */
 };
 
+/* Rows or columns this many bytes apart compete for the same sets of the caches. */
+static bool crowded(int64_t bytes)
+{
+    return bytes % 1024 == 0;
+}
+
 static void move_tile(const struct tiles *t, char *dst, const char *src, int64_t rows, int64_t columns)
 {
     int32_t r = t->dst.rank - 2, c = t->dst.rank - 1;
     int64_t to = (int64_t)dtype_size(t->dst.dtype), from = (int64_t)dtype_size(t->src.dtype);
+    int64_t dst_row = t->dst.stride[r] * to, src_column = t->src.stride[c] * from;
+    _Alignas(64) char block[TILE * TILE * 16], turned[TILE * TILE * 16];
+    if (crowded(src_column) || crowded(dst_row)) { /* fetch whole lines once */
+        for (int64_t i = 0; i < columns; i++)
+            memcpy(block + i * rows * from, src + i * src_column, (size_t)(rows * from));
+        src = block;
+        src_column = rows * from;
+    }
     if (!t->convert) {
-        t->kernels->transpose((size_t)to, rows, columns, dst, t->dst.stride[r] * to, src, t->src.stride[c] * from);
+        t->kernels->transpose((size_t)to, rows, columns, dst, dst_row, src, src_column);
         return;
     }
-    _Alignas(64) char block[TILE * TILE * 16];
-    t->kernels->transpose((size_t)from, rows, columns, block, columns * from, src, t->src.stride[c] * from);
+    t->kernels->transpose((size_t)from, rows, columns, turned, columns * from, src, src_column);
     for (int64_t i = 0; i < rows; i++) {
-        char *const data[] = {dst + i * t->dst.stride[r] * to, block + i * columns * from};
+        char *const data[] = {dst + i * dst_row, turned + i * columns * from};
         const int64_t step[] = {to, from};
         t->kernels->cast(columns, data, step, &t->cast);
     }
