@@ -267,10 +267,13 @@ static void register_row(torch::Library& library, const aten_row* row) {
   library.impl(row->name, torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Boxed>(row, facts)));
 }
 
+void register_special(torch::Library& library); // special.cpp
+
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   for (size_t f = 0; f < aten_family_count; f++)
     for (size_t i = 0; i < aten_families[f]->rows; i++)
       register_row(m, &aten_families[f]->row[i]);
+  register_special(m);
 }
 
 } // namespace npu

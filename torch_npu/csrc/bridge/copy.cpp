@@ -6,6 +6,7 @@
 #include <ATen/EmptyTensor.h>
 #include <ATen/MemoryOverlap.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/conj_physical.h>
 #include <torch/library.h>
 
 #include <cstring>
@@ -209,7 +210,7 @@ Tensor& copy_(Tensor& self, const Tensor& source, bool non_blocking) {
     copy_on_device(dst_raw, src_raw);
   }
   if (self.is_conj() != src.is_conj() && self.is_complex() && src.is_complex())
-    dst_raw.conj_physical_();
+    at::conj_physical_out(dst_raw, dst_raw);
   if (self.is_neg() != src.is_neg())
     dst_raw.neg_();
   return self;

@@ -272,8 +272,18 @@ static at::Generator cpu_generator(const at::Generator* generator, int device) {
   return at::detail::createCPUGenerator(mixed ^ (mixed >> 27));
 }
 
-void run_on_cpu(const c10::OperatorHandle& op, Stack* stack, const std::string& name, const c10::OperatorHandle& kernel) {
-  const schema_fact* facts = fallback_facts(op);
+static const schema_fact* facts_of(const c10::OperatorHandle& op) {
+  static std::mutex lock;
+  static auto* const known = new std::unordered_map<const c10::FunctionSchema*, const schema_fact*>;
+  std::lock_guard<std::mutex> hold(lock);
+  auto& facts = (*known)[&op.schema()];
+  if (!facts)
+    facts = make_facts(op.schema());
+  return facts;
+}
+
+static void run_on_cpu(const c10::OperatorHandle& op, Stack* stack, const std::string& name) {
+  const schema_fact* facts = facts_of(op);
   Run run{name, facts, -1, {}, {}};
   size_t n = op.schema().arguments().size(), first = stack->size() - n;
   for (size_t i = 0; i < n; i++)
@@ -294,42 +304,38 @@ void run_on_cpu(const c10::OperatorHandle& op, Stack* stack, const std::string& 
   }
   {
     DeviceAllocations on(run.device);
-    kernel.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+    op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
   }
   run.write_back();
   for (size_t i = stack->size() - (size_t)facts->returns; i < stack->size(); i++)
     run.result((*stack)[i]);
 }
 
-const schema_fact* fallback_facts(const c10::OperatorHandle& op) {
-  static std::mutex lock;
-  static auto* const known = new std::unordered_map<const c10::FunctionSchema*, const schema_fact*>;
-  std::lock_guard<std::mutex> hold(lock);
-  auto& facts = (*known)[&op.schema()];
-  if (!facts)
-    facts = make_facts(op.schema());
-  return facts;
+// The composite runs as it is: the operators it is made of are dispatched to the NPU one by one.
+static bool is_composite(const c10::OperatorHandle& op) {
+  return op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd) && !op.hasKernelForDispatchKey(c10::DispatchKey::CPU);
 }
 
-void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
-  // A composite of other operators runs as it is: these are dispatched to the NPU one by one.
-  if (op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd) && !op.hasKernelForDispatchKey(c10::DispatchKey::CPU))
-    return op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+static void check_allowed(const std::string& name) {
   static const bool disabled = set_to_one("TORCH_NPU_FALLBACK_CPU_DISABLE");
-  std::string name = full_name(op);
   TORCH_CHECK_NOT_IMPLEMENTED(!disabled, "The operator '", name, "' would execute its main computation on CPU through dispatcher backend "
                               "fallback because no kernel is registered for the NPU PrivateUse1 backend, but CPU fallback is disabled by "
                               "TORCH_NPU_FALLBACK_CPU_DISABLE=1. (", name, " is not implemented for NPU)",
                               error_suffix(Module::PTA, Kind::NOT_SUPPORT));
-  if (special_fallback(op, stack, name))
-    return;
-  if (!op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU))
-    unsupported(name, "PyTorch has no CPU kernel for it either; ");
-  count(name);
-  run_on_cpu(op, stack, name, op);
 }
 
-void count_fallback(const std::string& name) { count(name); }
+void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
+  std::string name = full_name(op);
+  c10::OperatorHandle kernel = op;
+  bool special = special_kernel(name, stack, &kernel);
+  if (!special && is_composite(op))
+    return op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  check_allowed(name);
+  if (!special && !op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU))
+    unsupported(name, "PyTorch has no CPU kernel for it either; ");
+  count(name);
+  run_on_cpu(kernel, stack, name);
+}
 
 static void refuse(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack*) {
   unsupported(full_name(op), "sparse, quantized and nested tensors are ");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Running operators on the CPU (fallback.cpp), and the few that need a detour there (special.cpp).
+// Running operators on the CPU (fallback.cpp), and the few whose CPU kernel has another name (special.cpp).
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -8,19 +8,12 @@
 #include <map>
 #include <string>
 
-#include "call.h"
-
 namespace npu {
 
 std::map<std::string, int64_t> fallback_counts(); // "aten::name.overload" → times since the last reset
 void fallback_reset();
-void count_fallback(const std::string& name);     // counts and warns once
 
-const schema_fact* fallback_facts(const c10::OperatorHandle& op);
-// Runs `kernel` (same arguments as op) on the CPU with op's arguments from the stack.
-void run_on_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack, const std::string& name, const c10::OperatorHandle& kernel);
-
-// Operators whose CPU kernel has another name or does not exist. True if it has done the operator.
-bool special_fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack, const std::string& name);
+// For an operator that only accelerators have: sets *kernel to the CPU's, makes the arguments on the stack fit it; true.
+bool special_kernel(const std::string& name, torch::jit::Stack* stack, c10::OperatorHandle* kernel);
 
 } // namespace npu

@@ -4,6 +4,10 @@
 
 #include <c10/core/CPUAllocator.h>
 
+#include <atomic>
+#include <mutex>
+#include <unordered_map>
+
 namespace npu {
 
 static void drop_storage(void* storage) {
@@ -42,28 +46,59 @@ at::Tensor host_alias(const at::Tensor& npu) {
 // ---- CPU allocations from device memory ----
 static thread_local int allocating_for __attribute__((tls_model("initial-exec"))) = -1;
 
-static void drop_block(void* block) { memory_give(static_cast<Block*>(block)); }
+// Blocks handed out so, by host address: the allocator's contract wants the context of an allocation to be its address.
+static std::mutex lent_lock;
+static std::atomic<size_t> lent_count{0};
+static std::unordered_map<void*, Block*>& lent() {
+  static auto* const table = new std::unordered_map<void*, Block*>;
+  return *table;
+}
+
+static c10::Allocator* usual; // PyTorch's own CPU allocator
+
+static Block* take_lent(void* host) {
+  if (!lent_count.load(std::memory_order_acquire))
+    return nullptr;
+  std::lock_guard<std::mutex> lock(lent_lock);
+  auto found = lent().find(host);
+  if (found == lent().end())
+    return nullptr;
+  Block* block = found->second;
+  lent().erase(found);
+  lent_count--;
+  return block;
+}
+
+static void drop(void* host) {
+  if (Block* block = take_lent(host))
+    memory_give(block);
+  else
+    usual->raw_deleter()(host);
+}
 
 // Stands before PyTorch's CPU allocator: one thread-local test where nothing is switched on.
 struct SwitchedAllocator final : c10::Allocator {
-  explicit SwitchedAllocator(c10::Allocator* usual) : usual(usual) {}
   c10::DataPtr allocate(size_t bytes) override {
     if (__builtin_expect(allocating_for < 0, 1) || !bytes)
       return usual->allocate(bytes);
     Block* block = memory_take(allocating_for, bytes);
-    if (void* host = host_view(block->ptr, bytes))
-      return {host, block, &drop_block, c10::Device(c10::DeviceType::CPU)};
-    memory_give(block);
-    return usual->allocate(bytes);
+    void* host = host_view(block->ptr, bytes);
+    if (!host) {
+      memory_give(block);
+      return usual->allocate(bytes);
+    }
+    std::lock_guard<std::mutex> lock(lent_lock);
+    lent()[host] = block;
+    lent_count++;
+    return {host, host, &drop, c10::Device(c10::DeviceType::CPU)};
   }
-  bool is_simple_data_ptr(const c10::DataPtr& data) const override { return usual->is_simple_data_ptr(data); }
-  c10::DeleterFnPtr raw_deleter() const override { return allocating_for < 0 ? usual->raw_deleter() : nullptr; }
+  c10::DeleterFnPtr raw_deleter() const override { return &drop; }
   void copy_data(void* dest, const void* src, std::size_t count) const override { default_copy_data(dest, src, count); }
-  c10::Allocator* usual;
 };
 
 static const bool registered = [] {
-  c10::SetCPUAllocator(new SwitchedAllocator(c10::GetCPUAllocator()), 1);
+  usual = c10::GetCPUAllocator();
+  c10::SetCPUAllocator(new SwitchedAllocator, 1);
   return true;
 }();
 
@@ -72,11 +107,12 @@ DeviceAllocations::~DeviceAllocations() { allocating_for = before; }
 
 c10::DataPtr take_device_data(c10::StorageImpl* cpu) {
   const c10::DataPtr& data = cpu->data_ptr();
-  if (data.get_deleter() != &drop_block)
+  if (data.get_deleter() != &drop)
     return {};
-  Block* block = static_cast<Block*>(data.get_context());
-  c10::DataPtr old = cpu->set_data_ptr(c10::DataPtr(nullptr, c10::Device(c10::DeviceType::CPU)));
-  old.release_context();
+  Block* block = take_lent(data.get());
+  if (!block)
+    return {};
+  cpu->set_data_ptr(c10::DataPtr(nullptr, c10::Device(c10::DeviceType::CPU))).release_context();
   return {block->ptr, block, &memory_delete, c10::Device(device_type, block->device)};
 }
 

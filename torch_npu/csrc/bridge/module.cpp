@@ -5,6 +5,9 @@
 #include <torch/csrc/Generator.h>
 #include <torch/csrc/python_headers.h>
 
+#include <dirent.h>
+#include <unistd.h>
+
 #include <cstring>
 
 #include "error.h"
@@ -388,6 +391,27 @@ PyObject* fallback_reset_(PyObject*) {
   return Py_NewRef(Py_None);
 }
 
+// Runs at exit, before Python is taken down. PyTorch's autograd threads drop Python objects a moment after the backward pass
+// that the program has already left; doing so while Python is being taken down would abort the process.
+PyObject* at_exit(PyObject*) {
+  NoGil no_gil;
+  bool autograd = false;
+  if (DIR* tasks = opendir("/proc/self/task")) {
+    while (dirent* task = readdir(tasks)) {
+      char path[300], name[32] = "";
+      snprintf(path, sizeof path, "/proc/self/task/%s/comm", task->d_name);
+      if (FILE* comm = fopen(path, "r")) {
+        autograd |= fgets(name, sizeof name, comm) && !strncmp(name, "pt_autograd", 11);
+        fclose(comm);
+      }
+    }
+    closedir(tasks);
+  }
+  if (autograd)
+    usleep(10000);
+  return Py_NewRef(Py_None);
+}
+
 PyMethodDef methods[] = {
     {"_cann_open", entry<cann_open_>, METH_VARARGS, nullptr},
     {"_cann_version", entry<cann_version_>, METH_VARARGS, nullptr},
@@ -429,6 +453,7 @@ PyMethodDef methods[] = {
     {"_npu_getOption", entry<get_option>, METH_VARARGS, nullptr},
     {"_npu_fallback_count", entry<fallback_count>, METH_VARARGS, nullptr},
     {"_npu_fallback_reset", entry<fallback_reset_>, METH_VARARGS, nullptr},
+    {"_npu_at_exit", entry<at_exit>, METH_VARARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -453,5 +478,14 @@ void check_signals() {
 
 extern "C" __attribute__((visibility("default"))) PyObject* PyInit__C() {
   interrupt_check = check_signals;
-  return PyModule_Create(&module);
+  PyObject* made = PyModule_Create(&module);
+  PyObject* handler = made ? PyObject_GetAttrString(made, "_npu_at_exit") : nullptr;
+  PyObject* atexit = handler ? PyImport_ImportModule("atexit") : nullptr;
+  PyObject* done = atexit ? PyObject_CallMethod(atexit, "register", "O", handler) : nullptr;
+  Py_XDECREF(handler);
+  Py_XDECREF(atexit);
+  if (!done)
+    return nullptr;
+  Py_DECREF(done);
+  return made;
 }
