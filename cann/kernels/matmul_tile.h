@@ -25,6 +25,9 @@ static __attribute__((noinline)) void NAME(tile_store)(const struct NAME(tile) *
         else if (t->cin_cs == 1)
             for (; j + LANES <= columns; j += LANES)
                 v_store(c + j, alpha * v_load(sum + j) + beta * v_load(cin + j));
+        else if (t->cin_cs == 0)
+            for (; j + LANES <= columns; j += LANES)
+                v_store(c + j, alpha * v_load(sum + j) + beta * v_set1(*cin));
         for (; j < columns; j++) {
             T x = t->alpha * sum[j];
             c[j] = t->beta == 0 ? x : x + t->beta * cin[j * t->cin_cs];
