@@ -20,10 +20,10 @@ struct job {
     int32_t batch;          /* dimensions */
     int64_t count;          /* products */
     struct gemm one;        /* without addresses */
-    int64_t tile_m, tile_n, tiles_m, tiles_n;
+    struct gemm_tiles tiles;
+    int64_t rows, pieces; /* of vectors: rows in a piece, pieces of a product */
     struct gemm_integers integers;
     struct gemv vector;
-    int64_t pieces;
     double *part; /* sums of a long dot product's segments */
 };
 
@@ -87,26 +87,27 @@ static void run_tiles(void *arg, int64_t begin, int64_t end)
 {
     const struct job *job = arg;
     struct gemm g = job->one;
-    int64_t tiles = job->tiles_m * job->tiles_n;
+    struct gemm_tiles cut = job->tiles;
+    int64_t tiles = cut.tiles_m * cut.tiles_n;
     for (int64_t t = begin; t < end; t++) {
-        int64_t index = t / tiles, i = t % tiles / job->tiles_n * job->tile_m,
-                j = t % tiles % job->tiles_n * job->tile_n;
+        int64_t index = t / tiles, i = t % tiles / cut.tiles_n * cut.tile_m, j = t % tiles % cut.tiles_n * cut.tile_n;
         g.a = batch_at(job->a, job->batch, index);
         g.b = batch_at(job->b, job->batch, index);
         g.c = batch_at(job->c, job->batch, index);
         g.cin = job->cin ? batch_at(job->cin, job->batch, index) : g.c;
-        gemm_part(&g, i, min(g.m, i + job->tile_m), j, min(g.n, j + job->tile_n));
+        gemm_part(&g, i, min(g.m, i + cut.tile_m), j, min(g.n, j + cut.tile_n));
     }
 }
 
 static int run_matrices(void *arg)
 {
     struct job *job = arg;
-    int64_t tiles = job->count * job->tiles_m * job->tiles_n;
+    struct gemm_tiles cut = job->tiles;
+    int64_t tiles = job->count * cut.tiles_m * cut.tiles_n;
     if (tiles == 1)
         run_tiles(job, 0, 1);
     else
-        parallel(tiles, max(1, TILE / max(1, 2 * job->tile_m * job->tile_n * job->one.k)), run_tiles, job);
+        parallel(tiles, max(1, TILE / max(1, 2 * cut.tile_m * cut.tile_n * job->one.k)), run_tiles, job);
     return 0;
 }
 
@@ -138,10 +139,10 @@ static int run_integers(void *arg)
 static void run_vector_rows(void *arg, int64_t begin, int64_t end)
 {
     const struct job *job = arg;
-    int64_t size = (int64_t)dtype_size(job->a->dtype), sum = (int64_t)dtype_size(job->c->dtype), rows = job->tile_m;
+    int64_t size = (int64_t)dtype_size(job->a->dtype), sum = (int64_t)dtype_size(job->c->dtype), rows = job->rows;
     struct gemv v = job->vector;
     for (int64_t t = begin; t < end; t++) {
-        int64_t index = t / job->tiles_m, i = t % job->tiles_m * rows;
+        int64_t index = t / job->pieces, i = t % job->pieces * rows;
         v.m = min(rows, job->vector.m - i);
         v.a = batch_at(job->a, job->batch, index) + i * v.rs * size;
         v.x = batch_at(job->b, job->batch, index);
@@ -154,10 +155,10 @@ static void run_vector_rows(void *arg, int64_t begin, int64_t end)
 static int run_vectors(void *arg)
 {
     struct job *job = arg;
-    if (job->count * job->tiles_m == 1)
+    if (job->count * job->pieces == 1)
         run_vector_rows(job, 0, 1);
     else
-        parallel(job->count * job->tiles_m, 1, run_vector_rows, job);
+        parallel(job->count * job->pieces, 1, run_vector_rows, job);
     return 0;
 }
 
@@ -292,25 +293,24 @@ static void fold_batch(struct job *job, struct plan *plan)
     job->batch = c->rank - 2;
 }
 
-static void plan_tiles(struct job *job)
+struct gemm_tiles gemm_tiles(const struct gemm_kernels *kernels, int64_t m, int64_t n, int64_t k, int64_t count)
 {
-    struct gemm *g = &job->one;
-    int mr = g->kernels->mr, nr = g->kernels->nr;
-    double work = 2.0 * (double)g->m * (double)g->n * (double)g->k;
-    job->tile_m = g->m;
-    job->tile_n = g->n;
-    if (g->m > ROWS)
-        job->tile_m = parts(parts(g->m, parts(g->m, ROWS)), mr) * mr;
-    if (work * (double)job->count > ALONE && parallel_threads() > 1) {
-        int64_t wish = min(4 * parallel_threads(), (int64_t)(work * (double)job->count / TILE) + 1);
-        int64_t each = parts(wish, job->count * parts(g->m, job->tile_m)); /* tiles wanted in a row of tiles */
-        int64_t panels = parts(g->n, nr);
-        job->tile_n = parts(panels, min(each, panels)) * nr;
+    int mr = kernels->mr, nr = kernels->nr;
+    double work = 2.0 * (double)m * (double)n * (double)k * (double)count;
+    struct gemm_tiles t = {.tile_m = m, .tile_n = n};
+    if (m > ROWS)
+        t.tile_m = parts(parts(m, parts(m, ROWS)), mr) * mr;
+    if (work > ALONE && parallel_threads() > 1) {
+        int64_t wish = min(4 * parallel_threads(), (int64_t)(work / TILE) + 1);
+        int64_t each = parts(wish, count * parts(m, t.tile_m)); /* tiles wanted in a row of tiles */
+        int64_t panels = parts(n, nr);
+        t.tile_n = parts(panels, min(each, panels)) * nr;
         if (each > panels)
-            job->tile_m = parts(parts(job->tile_m, parts(each, panels)), mr) * mr;
+            t.tile_m = parts(parts(t.tile_m, parts(each, panels)), mr) * mr;
     }
-    job->tiles_m = parts(g->m, job->tile_m);
-    job->tiles_n = parts(g->n, job->tile_n);
+    t.tiles_m = parts(m, t.tile_m);
+    t.tiles_n = parts(n, t.tile_n);
+    return t;
 }
 
 static uint64_t nanoseconds(double work)
@@ -339,7 +339,7 @@ static void plan_matrices(struct plan *plan, struct job *job, aclDataType type, 
         g->cin_rs = job->cin->stride[row];
         g->cin_cs = job->cin->stride[col];
     }
-    plan_tiles(job);
+    job->tiles = gemm_tiles(g->kernels, g->m, g->n, g->k, job->count);
     plan_step(plan, run_matrices, job,
               nanoseconds((double)job->count * (double)g->m * (double)g->n * (double)(g->k + 8) / 50));
 }
@@ -377,8 +377,8 @@ static void plan_vectors(struct plan *plan, struct job *job, aclDataType type, c
         return;
     }
     int64_t rows = max(16, parts(GEMV_BYTES, max(1, k * (int64_t)dtype_size(a->dtype))) / 16 * 16);
-    job->tile_m = min(m, rows);
-    job->tiles_m = parts(m, job->tile_m);
+    job->rows = min(m, rows);
+    job->pieces = parts(m, job->rows);
     plan_step(plan, run_vectors, job, work);
 }
 
