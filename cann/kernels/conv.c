@@ -102,8 +102,9 @@ static void planes(void *to, const void *image, aclDataType from, const struct c
     row_fn copy = from == ACL_DOUBLE ? row_f64 : from == ACL_FLOAT ? row_f32 : from == ACL_BF16 ? row_bf16 : row_f16;
     size_t line = (size_t)p->plane[2] * size;
     char *out = to;
-    for (int64_t residue = 0; residue < p->step[0] * p->step[1] * p->step[2]; residue++) {
-        int64_t r[3] = {residue / (p->step[1] * p->step[2]), residue / p->step[2] % p->step[1], residue % p->step[2]};
+    for (int64_t residue = 0; residue < p->residues[0] * p->residues[1] * p->residues[2]; residue++) {
+        int64_t r[3] = {residue / (p->residues[1] * p->residues[2]), residue / p->residues[2] % p->residues[1],
+                        residue % p->residues[2]};
         int64_t low[3], high[3];
         for (int d = 0; d < 3; d++)
             inside(p, d, r[d], &low[d], &high[d]);

@@ -3,9 +3,9 @@
  * product, and direct sums for groups of one channel.
  *
  * The planes of a channel hold the image with its padding, one plane for every residue of the coordinates modulo the
- * strides. So whatever the strides, dilations and paddings, the input of a tap is found by adding an offset of the tap
- * and one of the output pixel, and neighbouring pixels lie side by side. Behind the last plane CONV_SLACK elements may
- * be read, and behind a packed panel written. */
+ * strides that a tap needs. So whatever the strides, dilations and paddings, the input of a tap is found by adding an
+ * offset of the tap and one of the output pixel, and neighbouring pixels lie side by side. Behind the last plane
+ * CONV_SLACK elements may be read, and behind a packed panel written. */
 #ifndef ANYNPU_KERNELS_CONV_H
 #define ANYNPU_KERNELS_CONV_H
 
@@ -19,7 +19,8 @@ enum { CONV_SLACK = 32 };
 /* Three dimensions, depth, height and width, those that lack being 1. */
 struct conv_planes {
     int64_t size[3], stride[3]; /* of the image; strides in elements */
-    int64_t step[3];            /* residues of each coordinate */
+    int64_t step[3];            /* the modulus of each coordinate */
+    int64_t residues[3];        /* 0 … residues - 1 have planes */
     int64_t before[3];          /* padding in front */
     int64_t plane[3];           /* size of one plane */
 };
