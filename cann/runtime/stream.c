@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "base/cpu.h"
@@ -198,7 +199,8 @@ static void finish(struct stream *s)
 
 static void free_slots(struct stream *s)
 {
-    free(s->ring);
+    if (s->ring)
+        munmap(s->ring, RING * sizeof *s->ring);
     s->ring = NULL;
     free(s->error_text);
     s->error_text = NULL;
@@ -290,7 +292,11 @@ static void wake_device(struct stream *s)
 /* Under s->lock. */
 static int start_thread(struct stream *s)
 {
-    if (!s->ring && !(s->ring = calloc(RING, sizeof *s->ring)))
+    if (!s->ring) { /* pages come with use */
+        void *p = mmap(NULL, RING * sizeof *s->ring, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        s->ring = p == MAP_FAILED ? NULL : p;
+    }
+    if (!s->ring)
         return fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "no memory for the queue of stream %u", s->handle.id);
     char name[16];
     snprintf(name, sizeof name, "npu-stream-%u", s->handle.id % 1000);

@@ -44,8 +44,8 @@ struct stream {
     _Alignas(64) pthread_mutex_t lock; /* producers; transitions named above */
     struct slot *ring;
     _Atomic uint64_t pushed;
-    bool threaded; /* the device thread exists */
-    bool failed;   /* error and error_text are set */
+    bool threaded;       /* the device thread exists */
+    _Atomic bool failed; /* error and error_text are set */
     int error;
     char *error_text;
     uint32_t failed_task;

@@ -12,6 +12,12 @@ const struct anynpu_extension *anynpu_extension(void);
 
 enum { MB = 1 << 20 };
 
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+static const bool sanitized = true;
+#else
+static const bool sanitized = false;
+#endif
+
 static size_t free_bytes(void)
 {
     size_t left = 0, total = 0;
@@ -401,8 +407,9 @@ int main(int argc, char **argv)
     basics();
     CHECK_CHILD("capacity", "ANYNPU_MEMORY=64m");
     CHECK_CHILD("injected", "ANYNPU_FAULT=malloc:2,oom:4m");
-    CHECK_CHILD("machine_exhausted", "ANYNPU_MEMORY=4t");
-    CHECK_EQ(child_run("guarded", "ANYNPU_GUARD=1"), -SIGSEGV);
+    CHECK_CHILD("machine_exhausted", "ANYNPU_MEMORY=1t");
+    int ended = child_run("guarded", "ANYNPU_GUARD=1");
+    CHECK(sanitized ? ended != 0 : ended == -SIGSEGV); /* sanitizers turn the signal into an exit */
     CHECK_TEXT(child_output, "the host touched memory of NPU device 0");
     return check_done();
 }
