@@ -6,9 +6,22 @@
 #include "host.h"
 #include "options.h"
 
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
+
+#ifdef __x86_64__
+/* Not every compiler's __builtin_cpu_supports knows the name. */
+static bool has_f16c(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && c >> 29 & 1;
+}
+#endif
 
 static int best_isa(void)
 {
@@ -17,8 +30,7 @@ static int best_isa(void)
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
         return CPU_V4;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") &&
-        __builtin_cpu_supports("f16c"))
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") && has_f16c())
         return CPU_V3;
 #endif
     return CPU_BASE;

@@ -19,11 +19,11 @@ struct device {
     int32_t id;       /* as the process counts */
     int32_t physical; /* as the machine counts */
     pthread_mutex_t lock;
-    struct context *primary;   /* default context, made by the first aclrtSetDevice */
-    uint32_t set_count;        /* aclrtSetDevice less aclrtResetDevice */
-    _Atomic uint64_t peers;    /* bit of each device whose memory this one was given access to */
-    _Atomic int saturate;      /* aclrtFloatOverflowMode */
-    _Atomic uint32_t cores[2]; /* limits, 0: the SoC's */
+    struct context *primary;    /* default context, made by the first aclrtSetDevice */
+    _Atomic uint32_t set_count; /* aclrtSetDevice less aclrtResetDevice */
+    _Atomic uint64_t peers;     /* bit of each device whose memory this one was given access to */
+    _Atomic int saturate;       /* aclrtFloatOverflowMode */
+    _Atomic uint32_t cores[2];  /* limits, 0: the SoC's */
 };
 
 /* Number of visible devices; negative after fail() when ASCEND_RT_VISIBLE_DEVICES names what does not exist. */
