@@ -29,7 +29,8 @@ def _npu_isInBadFork() -> bool:
     """True in a child that was forked from a process which had used the device."""
 
 def _npu_getDeviceCount() -> int:
-    """Visible devices, read now from ASCEND_RT_VISIBLE_DEVICES and the CANN; does not initialise. RuntimeError names a bad id."""
+    """Visible devices, read now from ASCEND_RT_VISIBLE_DEVICES and the CANN; does not initialise.
+    RuntimeError says why there is none."""
 
 def _npu_getDevice() -> int: ...
 def _npu_setDevice(device: int) -> None: ...

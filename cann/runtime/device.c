@@ -22,7 +22,8 @@
 static struct device devices[DEVICES_MAX];
 static int count; /* or -1: the list is wrong, wrong[] says why */
 static char wrong[256];
-static pthread_once_t listed = PTHREAD_ONCE_INIT;
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool settled; /* a device has been handed out: the list stays */
 
 static void add_device(int32_t physical)
 {
@@ -33,16 +34,19 @@ static void add_device(int32_t physical)
     pthread_mutex_init(&d->lock, NULL);
 }
 
-/* ASCEND_RT_VISIBLE_DEVICES: "1,0" in any order; each id once and existing. */
+/* ASCEND_RT_VISIBLE_DEVICES: "1,0" in any order; each id once and existing; "" leaves none. Asked anew (not through
+ * option_text, which remembers) until a device is used, so that a program may still set it after counting. */
 static void list_devices(void)
 {
     int total = (int)option_number(OPTION_DEVICES);
-    const char *text = option_text(OPTION_VISIBLE_DEVICES);
-    if (!*text)
+    const char *text = getenv(option_row(OPTION_VISIBLE_DEVICES)->name);
+    count = 0;
+    *wrong = 0;
+    if (!text)
         for (int i = 0; i < total; i++)
             add_device(i);
     uint64_t seen = 0;
-    for (const char *p = text; *p;) {
+    for (const char *p = text ? text : ""; *p;) {
         char *end;
         long id = strtol(p, &end, 10);
         const char *rest = end + strspn(end, " ");
@@ -67,10 +71,16 @@ static void list_devices(void)
 
 int device_count(void)
 {
-    pthread_once(&listed, list_devices);
-    if (count < 0)
+    if (atomic_load(&settled))
+        return count;
+    pthread_mutex_lock(&list_lock);
+    if (!atomic_load(&settled))
+        list_devices();
+    int n = count;
+    if (n < 0)
         fail(ACL_ERROR_RT_INVALID_DEVICEID, "%s", wrong);
-    return count;
+    pthread_mutex_unlock(&list_lock);
+    return n;
 }
 
 struct device *device_get(int64_t id)
@@ -82,6 +92,11 @@ struct device *device_get(int64_t id)
         fail(ACL_ERROR_RT_INVALID_DEVICEID, "invalid device, device=%lld, valid device range is [0, %d)", (long long)id,
              n);
         return NULL;
+    }
+    if (!atomic_load(&settled)) {
+        pthread_mutex_lock(&list_lock);
+        atomic_store(&settled, true);
+        pthread_mutex_unlock(&list_lock);
     }
     return &devices[id];
 }
@@ -100,10 +115,13 @@ aclError aclrtSetDevice(int32_t deviceId)
         return ACL_SUCCESS;
     }
     TRY(device_use());
+    int n = device_count();
+    if (n < 0)
+        return ACL_ERROR_RT_INVALID_DEVICEID;
     struct device *d = device_get(deviceId);
     if (!d)
         return fail(ACL_ERROR_RT_INVALID_DEVICEID,
-                    "Set device failed, invalid device, set device=%d, valid device range is [0, %d)", deviceId, count);
+                    "Set device failed, invalid device, set device=%d, valid device range is [0, %d)", deviceId, n);
     callback_device(deviceId, ACL_RT_DEVICE_STATE_SET_PRE);
     pthread_mutex_lock(&d->lock);
     if (!d->primary)

@@ -109,7 +109,7 @@ torch.npu.set_per_process_memory_fraction(0.001)
 try:
     torch.empty(int(total * 0.002), dtype=torch.uint8, device='npu')
 except torch.OutOfMemoryError:
-    print('refused', torch.npu.get_per_process_memory_fraction(), torch.ones(3).npu().sum().item())
+    print('refused', round(torch.npu.get_per_process_memory_fraction(), 6), torch.ones(3).npu().sum().item())
 """
     assert output(code) == "refused 0.001 3.0"
 

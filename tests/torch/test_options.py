@@ -185,6 +185,6 @@ import torch, torch_npu
 def here(): torch.npu._lazy_call(lambda: 1 / 0)
 here()
 try: torch.npu.init()
-except torch.npu.DeferredNpuCallError as e: print('division by zero' in str(e) and 'here()' in str(e))
+except torch.npu.DeferredNpuCallError as e: print('division by zero' in str(e) and 'in here' in str(e))
 """
     assert output(code) == "True"

@@ -24,15 +24,9 @@ _warned: set[str] = set()
 def _ask_count() -> tuple[int, str]:
     """(number of devices, why there is none)."""
     try:
-        count = _C._npu_getDeviceCount()
+        return _C._npu_getDeviceCount(), ""
     except Exception as error:
         return 0, str(error)
-    if count > 0:
-        return count, ""
-    visible = os.environ.get("ASCEND_RT_VISIBLE_DEVICES")
-    if visible is not None:
-        return 0, f"ASCEND_RT_VISIBLE_DEVICES={visible!r} leaves no device visible"
-    return 0, "the CANN reports no device"
 
 
 def device_count() -> int:

@@ -115,42 +115,55 @@ class ExternalStream(Stream):
 class Event(torch.Event):
     """A mark in a stream, to wait for and to measure with. It gets its device when first recorded.
 
+    PyTorch's own methods take no subclass of torch.Event as argument, so a plain torch.Event inside does the work.
+
     Args:
         enable_timing: whether elapsed_time works.
         blocking: accepted; a wait spins briefly and then sleeps in either case.
         interprocess: events of other processes are not supported.
     """
 
+    _event: torch.Event
+
     def __new__(cls, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> "Event":
         if interprocess:
             raise NotImplementedError("an NPU event cannot be shared between processes" + pta_error(ErrCode.NOT_SUPPORT))
         _lazy_init()
-        return super().__new__(cls, "npu", enable_timing=enable_timing, blocking=blocking, interprocess=False)
+        event = super().__new__(cls, "npu", enable_timing=enable_timing, blocking=blocking)
+        event._event = torch.Event("npu", enable_timing=enable_timing, blocking=blocking)
+        return event
+
+    @property
+    def device(self) -> torch.device | None:
+        """The device it was recorded on."""
+        return self._event.device
+
+    @property
+    def event_id(self) -> int:
+        """The aclrtEvent as an integer; 0 before the first record."""
+        return self._event.event_id
+
+    npu_event = event_id
 
     def record(self, stream: torch.Stream | None = None) -> None:
         """Records it at the present end of `stream` (default: the current one)."""
-        super().record(current_stream() if stream is None else stream)
+        self._event.record(current_stream() if stream is None else stream)
 
     def wait(self, stream: torch.Stream | None = None) -> None:
         """Lets what is put on `stream` (default: the current one) from now on wait for the event."""
-        super().wait(current_stream() if stream is None else stream)
+        self._event.wait(current_stream() if stream is None else stream)
 
     def query(self) -> bool:
         """Whether the work before the record is done; True for an event never recorded."""
-        return super().query()
+        return self._event.query()
 
     def elapsed_time(self, end_event: torch.Event) -> float:
         """Milliseconds from this event to `end_event`; both must have timing and be done."""
-        return super().elapsed_time(end_event)
+        return self._event.elapsed_time(getattr(end_event, "_event", end_event))
 
     def synchronize(self) -> None:
         """Waits until the work before the record is done."""
-        super().synchronize()
-
-    @property
-    def npu_event(self) -> int:
-        """The aclrtEvent as an integer; 0 before the first record."""
-        return self.event_id
+        self._event.synchronize()
 
     @property
     def _as_parameter_(self) -> ctypes.c_void_p:

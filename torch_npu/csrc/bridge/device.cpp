@@ -44,15 +44,31 @@ static aclError init_locked() {
   return 0;
 }
 
-int device_count() noexcept {
+int count_devices(std::string* why) {
   int known = count.load(std::memory_order_relaxed);
-  if (known >= 0 || !cann_loaded())
-    return known > 0 ? known : 0;
-  std::lock_guard<std::mutex> lock(init_lock);
+  if (known >= 0)
+    return known;
   uint32_t found = 0;
-  if (init_locked() || cann.aclrtGetDeviceCount(&found))
+  if (!cann_loaded()) {
+    *why = "torch_npu has no CANN: import torch_npu first";
     return 0;
+  }
+  std::lock_guard<std::mutex> lock(init_lock);
+  if (init_locked() || cann.aclrtGetDeviceCount(&found)) {
+    const char* recent = cann.aclGetRecentErrMsg();
+    *why = recent ? recent : "the CANN gives no reason";
+    return 0;
+  }
+  if (!found) {
+    const char* visible = getenv("ASCEND_RT_VISIBLE_DEVICES");
+    *why = visible ? "ASCEND_RT_VISIBLE_DEVICES='" + std::string(visible) + "' leaves none visible" : "the CANN reports none";
+  }
   return found < max_devices ? (int)found : max_devices;
+}
+
+int device_count() noexcept {
+  std::string why;
+  return count_devices(&why);
 }
 
 bool device_used(int device) noexcept { return device >= 0 && device < max_devices && used[device]; }
@@ -60,10 +76,11 @@ bool any_device_used() noexcept { return some_used; }
 bool forked() noexcept { return bad_fork; }
 
 void check_device(int device) {
-  int n = device_count();
+  std::string why;
+  int n = count_devices(&why);
   if (device >= 0 && device < n)
     return;
-  TORCH_CHECK(n > 0, "No NPU device is available: CANN reports none.", error_suffix(Module::PTA, Kind::NOT_FOUND));
+  TORCH_CHECK(n > 0, "No NPU device is available: ", why, error_suffix(Module::PTA, Kind::NOT_FOUND));
   TORCH_CHECK(false, "Invalid NPU device ID ", device, ": this machine has ", n, ", valid IDs are 0 to ", n - 1, ".",
               error_suffix(Module::PTA, Kind::VALUE));
 }

@@ -9,6 +9,8 @@
 #include <c10/core/Device.h>
 #include <c10/core/Stream.h>
 
+#include <string>
+
 #include "cann.h"
 
 namespace npu {
@@ -25,7 +27,9 @@ struct ThreadState {
 };
 extern thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
 
-int device_count() noexcept;          // asks once, at first use; 0 if CANN is missing or broken
+// Visible devices, asked anew until one is used; where there is none, `why` says why.
+int count_devices(std::string* why);
+int device_count() noexcept;
 inline int current_device() noexcept { return thread_state.device; }
 void check_device(int device);        // throws the official text for a bad id
 void bind_device(int device);         // slow path of use_device

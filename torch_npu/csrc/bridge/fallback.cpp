@@ -77,7 +77,7 @@ static std::string full_name(const c10::OperatorHandle& op) {
 
 [[noreturn]] static void unsupported(const std::string& name, const char* why) {
   TORCH_CHECK_NOT_IMPLEMENTED(false, "CAUTION: The operator '", name, "' is not currently supported on the NPU backend. (", why,
-                              "not implemented for NPU)", error_suffix(Module::PTA, Kind::NOT_SUPPORT));
+                              "not implemented for NPU)", error_suffix(Module::OPS, Kind::NOT_SUPPORT));
   __builtin_unreachable();
 }
 
@@ -321,7 +321,7 @@ static void check_allowed(const std::string& name) {
   TORCH_CHECK_NOT_IMPLEMENTED(!disabled, "The operator '", name, "' would execute its main computation on CPU through dispatcher backend "
                               "fallback because no kernel is registered for the NPU PrivateUse1 backend, but CPU fallback is disabled by "
                               "TORCH_NPU_FALLBACK_CPU_DISABLE=1. (", name, " is not implemented for NPU)",
-                              error_suffix(Module::PTA, Kind::NOT_SUPPORT));
+                              error_suffix(Module::OPS, Kind::NOT_SUPPORT));
 }
 
 void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {

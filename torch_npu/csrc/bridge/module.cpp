@@ -86,7 +86,12 @@ PyObject* init(PyObject*) {
 }
 PyObject* is_initialized(PyObject*) { return PyBool_FromLong(any_device_used()); }
 PyObject* is_bad_fork(PyObject*) { return PyBool_FromLong(forked()); }
-PyObject* get_device_count(PyObject*) { return PyLong_FromLong(device_count()); }
+PyObject* get_device_count(PyObject*) {
+  std::string why;
+  int n = count_devices(&why);
+  TORCH_CHECK(n > 0 || why.empty(), why);
+  return PyLong_FromLong(n);
+}
 PyObject* get_device(PyObject*) { return PyLong_FromLong(current_device()); }
 PyObject* set_device_(PyObject* args) {
   int device;
