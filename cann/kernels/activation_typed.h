@@ -54,7 +54,7 @@ EXPAND1(gelu, T, FN(gelu)(x))
 /* 0.5 x (1 + tanh u) = x sigmoid(2u), u = √(2/π) (x + 0.044715 x³) */
 INLINE T FN(gelu_inner)(T x)
 {
-    return (T)(-2 * 0x1.988453364bc5bp-1) * (x + (T)0.044715 * x * x * x);
+    return (T)(-2 * 0x1.9884533d43651p-1) * (x + (T)0.044715 * x * x * x);
 }
 EXPAND1(gelu_tanh, T, x / (1 + EXP(FN(gelu_inner)(x))))
 
@@ -115,7 +115,7 @@ EXPAND2(gelu_grad, T, FN(gelu_grad)(x, y))
 INLINE T FN(gelu_tanh_grad)(T g, T y)
 {
     T q = 1 / (1 + EXP(FN(gelu_inner)(y)));
-    T slope = (T)(2 * 0x1.988453364bc5bp-1) * (1 + (T)(3 * 0.044715) * y * y);
+    T slope = (T)(2 * 0x1.9884533d43651p-1) * (1 + (T)(3 * 0.044715) * y * y);
     return g * (q + y * slope * (q * (1 - q)));
 }
 EXPAND2(gelu_tanh_grad, T, FN(gelu_tanh_grad)(x, y))
