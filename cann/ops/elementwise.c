@@ -134,7 +134,8 @@ static int compute_type(struct plan *plan, const struct call *c, const union op_
         return ACLNN_SUCCESS;
     /* mathematical functions take integers as floats */
     bool whole = category_of(*type) == CATEGORY_INT || category_of(*type) == CATEGORY_BOOL;
-    if (whole && c->op < ACTIVATION_TABLE && !elementwise_has(c->op, ACL_INT32) && elementwise_has(c->op, wide)) {
+    bool math = c->op < ACTIVATION_TABLE || c->op == ACTIVATION_SIGMOID;
+    if (whole && math && !elementwise_has(c->op, ACL_INT32) && elementwise_has(c->op, wide)) {
         *type = c->op == COMPARE_ISCLOSE ? ACL_DOUBLE : dtype_is_float(out) ? out : wide;
         return ACLNN_SUCCESS;
     }
@@ -236,6 +237,17 @@ int prepare_elementwise(struct plan *plan, const struct op_row *row, const union
     sort_arguments(&c, row, arg);
     TRY(choose(plan, &c, row));
     TRY(compute_type(plan, &c, arg, &type));
+    bool small = type == ACL_FLOAT16 || type == ACL_BF16;
+    if (c.op == BINARY_DIV_TRUNC && small && !c.scalar[1]) { /* as PyTorch: the quotient is rounded first */
+        struct view *out = plan_view(plan, arg[c.out].tensor), *quotient = out;
+        struct view *in[] = {c.scalar[0] ? plan_scalar(plan, arg[c.operand[0]].scalar, ACL_FLOAT)
+                                         : plan_view(plan, arg[c.operand[0]].tensor),
+                             plan_view(plan, arg[c.operand[1]].tensor)};
+        if (out->dtype != type)
+            quotient = plan_temp(plan, type, out->rank, out->dim);
+        TRY(plan_elementwise(plan, BINARY_DIV, type, quotient, in, 2, NULL));
+        return plan_elementwise(plan, UNARY_TRUNC, type, out, &quotient, 1, NULL);
+    }
     return add_step(plan, &c, arg, type);
 }
 

@@ -196,8 +196,10 @@ static bool value_fits(const struct npu_scalar *s, aclDataType t)
                fabs(s->d[0]) <= (t == ACL_FLOAT16 ? 65504.0
                                  : t == ACL_BF16  ? 0x1.fep127
                                                   : 0x1.fffffep127);
-    if (s->kind == SCALAR_FLOAT || t == ACL_BOOL)
-        return s->kind == SCALAR_BOOL || (s->kind == SCALAR_INT && (s->i == 0 || s->i == 1));
+    if (t == ACL_BOOL)
+        return true;
+    if (s->kind == SCALAR_FLOAT)
+        return false;
     return s->i >= (t == ACL_UINT8   ? 0
                     : t == ACL_INT8  ? -128
                     : t == ACL_INT16 ? -32768
