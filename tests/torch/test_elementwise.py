@@ -84,7 +84,9 @@ def test_unary(name):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 def test_unary_special_values(dtype):
-    x = torch.tensor([0.0, -0.0, 1.0, -1.0, float("inf"), -float("inf"), float("nan"), 1e-40, -1e-40, 3e38, -3e38, 89, -104], dtype=dtype)
+    x = torch.tensor(
+        [0.0, -0.0, 1.0, -1.0, float("inf"), -float("inf"), float("nan"), 1e-40, -1e-40, 3e38, -3e38, 89, -104], dtype=dtype
+    )
     for name in UNARY_MATH + UNARY_REAL:
         if name in ("erfinv", "logit", "lgamma", "digamma", "sinc"):
             continue
@@ -349,7 +351,9 @@ def test_prelu(dtype, weights):
 
 def test_gradients_of_arithmetic():
     def f(x, y):
-        return ((x * y + x / y - y) ** 3 * torch.where(x > y, x, y).exp() + torch.maximum(x, y).clamp(-1, 1).tanh() + x.abs().sqrt()).log1p()
+        return (
+            (x * y + x / y - y) ** 3 * torch.where(x > y, x, y).exp() + torch.maximum(x, y).clamp(-1, 1).tanh() + x.abs().sqrt()
+        ).log1p()
 
     x, y = sample(torch.float64, 5, 6, low=0.5), sample(torch.float64, 6, low=1.0)
     leaves = [[t.clone().requires_grad_() for t in (x, y)], [t.npu().requires_grad_() for t in (x, y)]]
