@@ -91,6 +91,15 @@ static int check_out(struct plan *plan, const struct view *out, const struct vie
                 : plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "out must have the dtype and the rank of self.");
 }
 
+/* Sizes that no memory has would overflow sums further on. */
+static int check_range(struct plan *plan, const aclIntArray *pad)
+{
+    for (uint64_t i = 0; i < pad->size; i++)
+        if (pad->value[i] > INT64_C(1) << 48 || pad->value[i] < -(INT64_C(1) << 48))
+            return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "Padding size %lld is out of range.", (long long)pad->value[i]);
+    return ACLNN_SUCCESS;
+}
+
 int prepare_constant_pad(struct plan *plan, const struct op_row *row, const union op_value *arg)
 {
     (void)row;
@@ -101,6 +110,7 @@ int prepare_constant_pad(struct plan *plan, const struct op_row *row, const unio
             plan, ACLNN_ERR_PARAM_INVALID,
             "Length of pad must be even and no more than twice the number of dimensions, but got %d for %d.",
             (int)pad->size, in->rank);
+    TRY(check_range(plan, pad));
     struct part part[VIEW_RANK_MAX][3];
     int parts[VIEW_RANK_MAX];
     int first = in->rank - (int)pad->size / 2;
@@ -121,6 +131,7 @@ static int pad_parts(struct plan *plan, const struct view *in, const aclIntArray
     if (pad->size % 2 || first < 1 || in->rank > spatial + 2)
         return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "padding of size %d does not fit a tensor of %d dimensions.",
                          (int)pad->size, in->rank);
+    TRY(check_range(plan, pad));
     for (int d = 0; d < in->rank; d++) {
         const int64_t *p = d < first ? NULL : &pad->value[2 * (in->rank - 1 - d)];
         int64_t n = in->dim[d], before = p ? p[0] : 0, after = p ? p[1] : 0;

@@ -510,6 +510,8 @@ int prepare_tri(struct plan *plan, const struct op_row *row, const union op_valu
 int prepare_diag(struct plan *plan, const struct op_row *row, const union op_value *arg)
 {
     struct view *out = plan_view(plan, arg[2].tensor), *in = input(plan, arg[0].tensor, out->dtype);
+    if (arg[1].i > INT64_C(1) << 48 || arg[1].i < -(INT64_C(1) << 48))
+        return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "diagonal %lld is out of range.", (long long)arg[1].i);
     int64_t k = arg[1].i, above = k > 0 ? k : 0, below = k < 0 ? -k : 0;
     if (row->code == DIAG && in->rank == 2) {
         int64_t n = in->dim[0] - below < in->dim[1] - above ? in->dim[0] - below : in->dim[1] - above;
