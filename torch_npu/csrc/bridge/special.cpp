@@ -19,7 +19,7 @@ using torch::jit::Stack;
 static c10::OperatorHandle handle(const char* name) { return c10::Dispatcher::singleton().findSchemaOrThrow(name, ""); }
 
 // PyTorch registers these as composites, but they call kernels of the CPU directly.
-static const char* const only_cpu[] = {"conj_physical_"};
+static const char* const only_cpu[] = {"conj_physical_", "mode.values"};
 
 bool special_kernel(const std::string& name, Stack* stack, c10::OperatorHandle* kernel) {
   if (name == "aten::convolution_overrideable") {
