@@ -62,7 +62,7 @@ def install_toolkit(prefix: str, copy: bool = False, force: bool = False) -> int
             _link(source, place)
         _link(version, os.path.join(base, "latest"))
         _link(os.path.join("latest", "set_env.sh"), os.path.join(base, "set_env.sh"))
-    except PermissionError as error:
+    except OSError as error:
         advice = f"sudo {sys.executable} -m anynpu install-toolkit, or --prefix DIR"
         print(f"anynpu: {error.strerror}: {error.filename}. Try: {advice}", file=sys.stderr)
         return 1

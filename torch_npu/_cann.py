@@ -17,25 +17,23 @@ from .utils._error_code import ErrCode, pta_error
 LIBRARY = "libascendcl.so"
 
 
-def toolkit() -> str | None:
-    """Folder of the toolkit inside the installed `anynpu` package, or None."""
-    try:
-        import anynpu
-    except ImportError:
-        return None
-    return anynpu.toolkit_path()
-
-
 def places() -> list[tuple[str, str]]:
     """Where to look, in order: (what it is, folder of the libraries; "" for the loader's path)."""
     home = os.environ.get("ASCEND_HOME_PATH") or os.environ.get("ASCEND_TOOLKIT_HOME")
     if home:
         return [(f"ASCEND_HOME_PATH={home}", os.path.join(home, "lib64"))]
-    found = [("the loader's path (LD_LIBRARY_PATH)", "")]
-    inside = toolkit()
-    if inside:
-        found.append((f"the installed package anynpu ({inside})", os.path.join(inside, "lib64")))
-    return found
+    return [("the loader's path (LD_LIBRARY_PATH)", ""), _package()]
+
+
+def _package() -> tuple[str, str]:
+    """The toolkit of the installed package `anynpu`, as one of places()."""
+    try:
+        import anynpu
+
+        toolkit = anynpu.toolkit_path()
+    except (ImportError, FileNotFoundError) as error:
+        return f"the package anynpu ({error})", os.devnull
+    return f"the installed package anynpu ({toolkit})", os.path.join(toolkit, "lib64")
 
 
 def version(library: ctypes.CDLL) -> str:
@@ -62,8 +60,6 @@ def find() -> str:
             continue
         _checks.cann_fits(version(library), what)
         return folder
-    if not any("anynpu" in line for line in searched) and "ASCEND_HOME_PATH" not in searched[0]:
-        searched.append("the package anynpu: not installed")
     if "ASCEND_HOME_PATH" in searched[0]:
         advice = "Correct ASCEND_HOME_PATH, or unset it to use the software NPU of the package anynpu"
     else:

