@@ -56,7 +56,9 @@ def _start() -> None:
 
     register(npu)
 
-    from . import multiprocessing, utils
+    from . import multiprocessing, ops, utils
+
+    globals().update(ops.exported)
 
     transfer = os.environ.get("TORCH_TRANSFER_TO_NPU", "0")
     if transfer not in ("0", "1"):

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The custom operators against plain PyTorch on the CPU, strided inputs and gradients included."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import torch_npu
+
+
+def to_npu(*tensors):
+    return [t.npu() for t in tensors]
+
+
+def test_rms_norm_of_a_transposed_tensor():
+    x, gamma = torch.randn(6, 4).t(), torch.rand(6)
+    y, rstd = torch_npu.npu_rms_norm(*to_npu(x, gamma))
+    torch.testing.assert_close(y.cpu(), F.rms_norm(x, (6,), gamma, 1e-6))
+    assert rstd.shape == (4, 1) and rstd.dtype == torch.float32
+    with pytest.raises(RuntimeError, match="trailing dimensions"):
+        torch_npu.npu_rms_norm(x.npu(), torch.rand(5).npu())
+
+
+def test_add_rms_norm_gives_the_sum_too():
+    a, b, gamma = torch.randn(2, 3, 8), torch.randn(2, 3, 8), torch.rand(8)
+    y, _, x = torch_npu.npu_add_rms_norm(*to_npu(a, b, gamma))
+    torch.testing.assert_close(x.cpu(), a + b)
+    torch.testing.assert_close(y.cpu(), F.rms_norm(a + b, (8,), gamma, 1e-6))
+
+
+def test_gated_units():
+    x = torch.randn(3, 8).t()
+    torch.testing.assert_close(torch_npu.npu_swiglu(x.npu(), 0).cpu(), F.silu(x[:4]) * x[4:])
+    torch.testing.assert_close(torch_npu.npu_geglu(x.npu(), 0)[0].cpu(), x[:4] * F.gelu(x[4:], approximate="tanh"))
+    with pytest.raises(RuntimeError, match="odd size 3"):
+        torch_npu.npu_swiglu(x.npu(), 1)
+
+
+@pytest.mark.parametrize("mode", ["half", "interleave"])
+def test_rotary(mode):
+    x, cos, sin = torch.randn(2, 5, 3, 8), torch.randn(1, 5, 1, 8), torch.randn(1, 5, 1, 8)
+    got = torch_npu.npu_rotary_mul(*to_npu(x, cos, sin), mode)
+    if mode == "half":
+        turned = torch.cat((-x[..., 4:], x[..., :4]), -1)
+    else:
+        turned = torch.empty_like(x)
+        turned[..., ::2], turned[..., 1::2] = -x[..., 1::2], x[..., ::2]
+    torch.testing.assert_close(got.cpu(), x * cos + turned * sin)
+
+
+def test_formats_are_tags():
+    x = torch.randn(4, 4).npu()
+    assert torch_npu.get_npu_format(x) == 2
+    y = torch_npu.npu_format_cast(x, 29)
+    assert torch_npu.get_npu_format(y) == 29 and torch_npu.get_npu_format(x) == 2 and torch.equal(x, y)
+    with pytest.raises(RuntimeError, match="acl_format 77"):
+        torch_npu.npu_format_cast(x, 77)
+
+
+def test_scatter_nd_update():
+    x = torch.zeros(4, 3)
+    index, values = torch.tensor([[1], [3]]), torch.randn(2, 3)
+    want = x.clone()
+    want[[1, 3]] = values
+    torch.testing.assert_close(torch_npu.npu_scatter_nd_update(*to_npu(x, index, values)).cpu(), want)
+
+
+@pytest.mark.parametrize("layout", ["BSH", "SBH", "BSND", "BNSD"])
+@pytest.mark.parametrize("kv_heads", [4, 2])
+def test_fusion_attention_layouts_and_gradients(layout, kv_heads):
+    torch.manual_seed(0)
+    b, n, s, skv, d = 2, 4, 5, 7, 8
+    q, k, v = torch.randn(b, n, s, d), torch.randn(b, kv_heads, skv, d), torch.randn(b, kv_heads, skv, d)
+    left_out = torch.rand(b, 1, s, skv) < 0.3
+    left_out[..., 0] = False
+    forms = {
+        "BNSD": lambda x: x, "BSND": lambda x: x.transpose(1, 2), "BSH": lambda x: x.transpose(1, 2).flatten(2),
+        "SBH": lambda x: x.permute(2, 0, 1, 3).flatten(2),
+    }
+    on_cpu = [x.clone().requires_grad_() for x in (q, k, v)]
+    want = forms[layout](F.scaled_dot_product_attention(*on_cpu, attn_mask=~left_out, enable_gqa=True))
+    on_npu = [x.npu().requires_grad_() for x in (q, k, v)]
+    got = torch_npu.npu_fusion_attention(*map(forms[layout], on_npu), n, layout, atten_mask=left_out.npu(), scale=d**-0.5)[0]
+    torch.testing.assert_close(got.cpu(), want, rtol=1e-5, atol=1e-5)
+    grad = torch.randn_like(want)
+    want.backward(grad)
+    got.backward(grad.npu())
+    for a, e in zip(on_npu, on_cpu):
+        torch.testing.assert_close(a.grad.cpu(), e.grad, rtol=1e-4, atol=1e-5)
+
+
+def plain(q, k, v, keep):
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=keep)
+
+
+@pytest.mark.parametrize("mode", [2, 3, 4])
+def test_fusion_attention_sparse_modes(mode):
+    q, k, v = torch.randn(1, 2, 4, 8), torch.randn(1, 2, 6, 8), torch.randn(1, 2, 6, 8)
+    place = torch.arange(6) - torch.arange(4).unsqueeze(1)
+    keep = {2: place <= 0, 3: place <= 2, 4: (place - 2 <= 1) & (place - 2 >= -2)}[mode]
+    band = dict(sparse_mode=mode, pre_tockens=2, next_tockens=1)
+    got = torch_npu.npu_fusion_attention(*to_npu(q, k, v), 2, "BNSD", scale=8**-0.5, **band)
+    torch.testing.assert_close(got[0].cpu(), plain(q, k, v, keep), rtol=1e-5, atol=1e-5)
+    assert got[1].shape == (1, 2, 4, 8) and got[1].dtype == torch.float32
+
+
+def test_fusion_attention_of_packed_sequences():
+    q, k, v = (torch.randn(7, 2, 8) for _ in range(3))
+    lengths = dict(actual_seq_qlen=[3, 7], actual_seq_kvlen=[3, 7])
+    got = torch_npu.npu_fusion_attention(*to_npu(q, k, v), 2, "TND", scale=8**-0.5, **lengths)
+    parts = [plain(*(x[a:b].transpose(0, 1) for x in (q, k, v)), None).transpose(0, 1) for a, b in ((0, 3), (3, 7))]
+    torch.testing.assert_close(got[0].cpu(), torch.cat(parts), rtol=1e-5, atol=1e-5)
+
+
+def test_fusion_attention_rows_without_keys_give_zero():
+    q = torch.randn(1, 1, 2, 4)
+    mask = torch.tensor([[True, True], [False, False]]).npu()
+    out = torch_npu.npu_fusion_attention(q.npu(), q.npu(), q.npu(), 1, "BNSD", atten_mask=mask)[0]
+    assert out[0, 0, 0].eq(0).all() and out.isfinite().all()
+
+
+def test_fusion_attention_refuses_what_it_does_not_know():
+    q = torch.randn(1, 1, 2, 4).npu()
+    with pytest.raises(RuntimeError, match="input_layout must be one of"):
+        torch_npu.npu_fusion_attention(q, q, q, 1, "XYZ")
+    with pytest.raises(NotImplementedError, match="not implemented for NPU"):
+        torch_npu.npu_fusion_attention(q, q, q, 1, "BNSD", sparse_mode=6)
