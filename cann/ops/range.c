@@ -23,9 +23,9 @@ static double element(const struct sequence *s, int64_t i, int part)
 {
     if (s->kind == ARANGE)
         return s->start[part] + (double)i * s->step[part];
-    /* from the nearer end, so that both are exact */
-    double x = i < s->n / 2 ? s->start[part] + s->step[part] * (double)i
-                            : s->end[part] - s->step[part] * (double)(s->n - i - 1);
+    /* from the nearer end, so that both are exact; fused, as PyTorch's build does it: integers show the last bit */
+    double x = i < s->n / 2 ? fma(s->step[part], (double)i, s->start[part])
+                            : fma(-s->step[part], (double)(s->n - i - 1), s->end[part]);
     return s->kind == LOGSPACE ? pow(s->base, x) : x;
 }
 
@@ -130,6 +130,22 @@ int prepare_arange(struct plan *plan, const struct op_row *row, const union op_v
     return finish(plan, s, out);
 }
 
+/* PyTorch's step has the type of the result. */
+static double rounded(double x, aclDataType dtype)
+{
+    switch ((int)dtype) {
+    case ACL_FLOAT16:
+        return f16_to_float(f16_from_float((float)x));
+    case ACL_BF16:
+        return bf16_to_float(bf16_from_float((float)x));
+    case ACL_FLOAT:
+    case ACL_COMPLEX64:
+        return (float)x;
+    default:
+        return x;
+    }
+}
+
 int prepare_linspace(struct plan *plan, const struct op_row *row, const union op_value *arg)
 {
     int last = row->params - 1;
@@ -149,7 +165,7 @@ int prepare_linspace(struct plan *plan, const struct op_row *row, const union op
             s->start[k] = trunc(s->start[k]);
             s->end[k] = trunc(s->end[k]);
         }
-        s->step[k] = steps > 1 ? (s->end[k] - s->start[k]) / (double)(steps - 1) : 0;
+        s->step[k] = steps > 1 ? rounded((s->end[k] - s->start[k]) / (double)(steps - 1), out->dtype) : 0;
         if (steps == 1)
             s->end[k] = s->start[k];
     }
