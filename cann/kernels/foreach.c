@@ -7,8 +7,6 @@
 #include "base/dtype.h"
 #include "kernels/half.h"
 
-typedef void (*loop_fn)(int64_t n, void *out, const void *a, const void *b, const void *c, struct foreach_scalar s);
-
 /* Inputs may be the output itself, but element i never reads what element j wrote. */
 #ifdef __clang__
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
@@ -16,130 +14,70 @@ typedef void (*loop_fn)(int64_t n, void *out, const void *a, const void *b, cons
 #define INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
-/* Integer power by squaring, wrapping; a negative exponent gives 1/a as integers do. */
-static int64_t power_i64(int64_t a, int64_t e)
-{
-    if (e < 0)
-        return a == 1 ? 1 : a == -1 ? (e & 1 ? -1 : 1) : 0;
-    uint64_t base = (uint64_t)a, out = 1;
-    for (; e; e >>= 1, base *= base)
-        if (e & 1)
-            out *= base;
-    return (int64_t)out;
-}
-#define power_i8  power_i64
-#define power_u8  power_i64
-#define power_i16 power_i64
-#define power_i32 power_i64
-#define power_f32 powf
-#define power_f64 pow
-
-#define T             float
-#define W             float
-#define TYPED(name)   name##_f32
-#define MATH(name)    name##f
-#define MAX_FINITE    FLT_MAX
-#define SCALAR(s)     ((float)(s).d)
-#define TYPE_IS_FLOAT 1
+#define T           float
+#define TYPED(name) name##_f32
+#define MATH(name)  name##f
+#define MAX_FINITE  FLT_MAX
 #include "kernels/foreach_loops.h"
 
-#define T             double
-#define W             double
-#define TYPED(name)   name##_f64
-#define MATH(name)    name
-#define MAX_FINITE    DBL_MAX
-#define SCALAR(s)     ((s).d)
-#define TYPE_IS_FLOAT 1
+#define T           double
+#define TYPED(name) name##_f64
+#define MATH(name)  name
+#define MAX_FINITE  DBL_MAX
 #include "kernels/foreach_loops.h"
-
-#define T             int8_t
-#define W             uint32_t
-#define TYPED(name)   name##_i8
-#define SCALAR(s)     ((int8_t)(s).i)
-#define TYPE_IS_FLOAT 0
-#include "kernels/foreach_loops.h"
-
-#define T             uint8_t
-#define W             uint32_t
-#define TYPED(name)   name##_u8
-#define SCALAR(s)     ((uint8_t)(s).i)
-#define TYPE_IS_FLOAT 0
-#include "kernels/foreach_loops.h"
-
-#define T             int16_t
-#define W             uint32_t
-#define TYPED(name)   name##_i16
-#define SCALAR(s)     ((int16_t)(s).i)
-#define TYPE_IS_FLOAT 0
-#include "kernels/foreach_loops.h"
-
-#define T             int32_t
-#define W             uint32_t
-#define TYPED(name)   name##_i32
-#define SCALAR(s)     ((int32_t)(s).i)
-#define TYPE_IS_FLOAT 0
-#include "kernels/foreach_loops.h"
-
-#define T             int64_t
-#define W             uint64_t
-#define TYPED(name)   name##_i64
-#define SCALAR(s)     ((s).i)
-#define TYPE_IS_FLOAT 0
-#include "kernels/foreach_loops.h"
-
-static loop_fn find(enum foreach_op op, aclDataType dtype)
-{
-    switch ((int)dtype) {
-    case ACL_FLOAT:
-    case ACL_FLOAT16:
-    case ACL_BF16:
-        return loops_f32[op];
-    case ACL_DOUBLE:
-        return loops_f64[op];
-    case ACL_INT8:
-        return loops_i8[op];
-    case ACL_UINT8:
-        return loops_u8[op];
-    case ACL_INT16:
-        return loops_i16[op];
-    case ACL_INT32:
-        return loops_i32[op];
-    case ACL_INT64:
-        return loops_i64[op];
-    }
-    return NULL;
-}
-
-static bool has(enum foreach_op op, aclDataType dtype)
-{
-    return find(op, dtype) != NULL;
-}
 
 static bool is_half(aclDataType dtype)
 {
     return dtype == ACL_FLOAT16 || dtype == ACL_BF16;
 }
 
-static const float *load(aclDataType dtype, int64_t n, float *buffer, const uint16_t *in, int64_t at)
+static void load(aclDataType dtype, int64_t n, float *buffer, const void *in, int64_t at)
 {
     if (in)
-        half_load(dtype, n, buffer, in + at);
-    return in ? buffer : NULL;
+        half_load(dtype, n, buffer, (const uint16_t *)in + at);
 }
 
-static void run(enum foreach_op op, aclDataType dtype, int64_t n, void *out, const void *a, const void *b,
-                const void *c, struct foreach_scalar s)
+static void run(const struct foreach_loop *l, int64_t n, char *const *data)
 {
-    loop_fn loop = find(op, dtype);
-    if (!is_half(dtype)) {
-        loop(n, out, a, b, c, s);
+    int64_t step[4];
+    bool half = is_half(l->dtype);
+    int64_t size = half ? 4 : (int64_t)dtype_size(l->dtype);
+    for (int k = 0; k < l->operands; k++)
+        step[k] = l->repeat >> k & 1 ? 0 : size;
+    if (!half) {
+        l->loop(n, data, step, l->param);
         return;
     }
-    float x[HALF_BLOCK], y[HALF_BLOCK], z[HALF_BLOCK];
+    float buffer[4][HALF_BLOCK];
+    char *block[4];
+    for (int k = 0; k < l->operands; k++)
+        block[k] = l->repeat >> k & 1 ? data[k] : (char *)buffer[k];
     for (int64_t i = 0; i < n; i += HALF_BLOCK) {
         int64_t m = n - i < HALF_BLOCK ? n - i : HALF_BLOCK;
-        const float *fa = load(dtype, m, x, a, i), *fb = load(dtype, m, y, b, i), *fc = load(dtype, m, z, c, i);
-        loop(m, x, fa, fb, fc, s);
+        for (int k = 1; k < l->operands; k++)
+            if (!(l->repeat >> k & 1))
+                half_load(l->dtype, m, buffer[k], (const uint16_t *)data[k] + i);
+        l->loop(m, block, step, l->param);
+        half_store(l->dtype, m, (uint16_t *)data[0] + i, buffer[0]);
+    }
+}
+
+static void lerp(aclDataType dtype, int64_t n, void *out, const void *a, const void *b, double weight)
+{
+    if (dtype == ACL_FLOAT) {
+        lerp_f32(n, out, a, b, weight);
+        return;
+    }
+    if (dtype == ACL_DOUBLE) {
+        lerp_f64(n, out, a, b, weight);
+        return;
+    }
+    float x[HALF_BLOCK], y[HALF_BLOCK];
+    for (int64_t i = 0; i < n; i += HALF_BLOCK) {
+        int64_t m = n - i < HALF_BLOCK ? n - i : HALF_BLOCK;
+        load(dtype, m, x, a, i);
+        load(dtype, m, y, b, i);
+        lerp_f32(m, x, x, y, weight);
         half_store(dtype, m, (uint16_t *)out + i, x);
     }
 }
@@ -228,4 +166,4 @@ static double norm(enum foreach_norm kind, aclDataType dtype, int64_t n, const v
     return total;
 }
 
-const struct foreach_kernels ISA(foreach_kernels) = {has, run, adam, sgd, unscale, norm};
+const struct foreach_kernels ISA(foreach_kernels) = {run, lerp, adam, sgd, unscale, norm};

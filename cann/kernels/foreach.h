@@ -11,47 +11,7 @@
 
 #include "acl/acl_base.h"
 #include "kernels/isa.h"
-
-/* s is the scalar; a, b, c the inputs in the operator's order. */
-enum foreach_op {
-    FOREACH_ADD_SCALAR, /* a + s */
-    FOREACH_SUB_SCALAR,
-    FOREACH_MUL_SCALAR,
-    FOREACH_DIV_SCALAR,
-    FOREACH_MAX_SCALAR, /* NaN wins */
-    FOREACH_MIN_SCALAR,
-    FOREACH_POW_SCALAR, /* a ** s */
-    FOREACH_SCALAR_POW, /* s ** a */
-    FOREACH_ADD,        /* a + s b */
-    FOREACH_SUB,        /* a - s b */
-    FOREACH_MUL,
-    FOREACH_DIV,
-    FOREACH_MAX,
-    FOREACH_MIN,
-    FOREACH_POW,
-    FOREACH_ADDCMUL, /* a + s b c */
-    FOREACH_ADDCDIV, /* a + s b / c */
-    FOREACH_LERP,    /* a + c (b - a) */
-    FOREACH_LERP_SCALAR,
-    FOREACH_SQRT,
-    FOREACH_RSQRT,
-    FOREACH_NEG,
-    FOREACH_ABS,
-    FOREACH_RECIPROCAL,
-    FOREACH_SIGN,
-    FOREACH_RINT, /* half to even */
-    FOREACH_FLOOR,
-    FOREACH_CEIL,
-    FOREACH_ROUND, /* half away from zero */
-    FOREACH_TRUNC,
-    FOREACH_FRAC,
-    FOREACH_OPS
-};
-
-struct foreach_scalar {
-    double d;  /* for floating types */
-    int64_t i; /* for integers */
-};
+#include "kernels/loop.h"
 
 /* One step of Adam; adamw: the decay multiplies the parameter instead of joining the gradient. */
 struct foreach_adam {
@@ -68,11 +28,19 @@ struct foreach_sgd {
 
 enum foreach_norm { FOREACH_NORM_ONE, FOREACH_NORM_TWO, FOREACH_NORM_MAX, FOREACH_NORM_ZERO, FOREACH_NORM_P };
 
+/* What a loop (kernels/elementwise.h) needs beside its data. */
+struct foreach_loop {
+    walk_loop loop; /* of the type, of f32 for f16 and bf16 */
+    const void *param;
+    aclDataType dtype;
+    int operands;    /* the output included, ≤ 4 */
+    unsigned repeat; /* bit k: operand k is one element, of the loop's type */
+};
+
 struct foreach_kernels {
-    /* Is there a kernel? f32 f64 f16 bf16 and i8 u8 i16 i32 i64 as far as the operator makes sense. */
-    bool (*has)(enum foreach_op op, aclDataType dtype);
-    void (*run)(enum foreach_op op, aclDataType dtype, int64_t n, void *out, const void *a, const void *b,
-                const void *c, struct foreach_scalar s);
+    void (*run)(const struct foreach_loop *l, int64_t n, char *const *data);
+    /* f32 f64 f16 bf16: a + weight (b - a) */
+    void (*lerp)(aclDataType dtype, int64_t n, void *out, const void *a, const void *b, double weight);
     /* f32 f64 f16 bf16; max is NULL without amsgrad, momentum NULL without momentum. */
     void (*adam)(aclDataType dtype, int64_t n, void *param, void *grad, void *avg, void *square, void *max,
                  const struct foreach_adam *k);

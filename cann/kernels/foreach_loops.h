@@ -1,69 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The foreach loops for one element type, included by foreach.c once a type with
- *   T the type, W a type whose arithmetic wraps, TYPED(name) the type's names, SCALAR(s) its scalar, TYPE_IS_FLOAT 0 or
- * 1, and TYPED's table of all loops at the end. */
+/* The foreach loops of one floating type T with names TYPED(name), functions MATH(name) and the largest number
+ * MAX_FINITE; included by foreach.c once a type. */
 
-#define LOOP(name, expression) LOOP_WITH(name, INDEPENDENT, expression)
-#define LOOP_WITH(name, pragma, expression)                                                                            \
-    static void TYPED(name)(int64_t n, void *out_, const void *a_, const void *b_, const void *c_,                     \
-                            struct foreach_scalar s_)                                                                  \
-    {                                                                                                                  \
-        T *out = out_;                                                                                                 \
-        const T *a = a_, *b = b_, *c = c_, s = SCALAR(s_);                                                             \
-        (void)b, (void)c, (void)s;                                                                                     \
-        pragma for (int64_t i = 0; i < n; i++) out[i] = (T)(expression);                                               \
+static void TYPED(lerp)(int64_t n, T *out, const T *a, const T *b, double weight)
+{
+    const T w = (T)weight, rest = 1 - w;
+    /* from the nearer end, as PyTorch does: exact at both ends */
+    if (fabs(weight) < 0.5) {
+        INDEPENDENT
+        for (int64_t i = 0; i < n; i++)
+            out[i] = a[i] + w * (b[i] - a[i]);
+    } else {
+        INDEPENDENT
+        for (int64_t i = 0; i < n; i++)
+            out[i] = b[i] - (b[i] - a[i]) * rest;
     }
-
-LOOP(add_scalar, (W)a[i] + (W)s)
-LOOP(sub_scalar, (W)a[i] - (W)s)
-LOOP(mul_scalar, (W)a[i] * (W)s)
-LOOP(max_scalar, a[i] != a[i] || a[i] > s ? a[i] : s)
-LOOP(min_scalar, a[i] != a[i] || a[i] < s ? a[i] : s)
-LOOP(add, (W)a[i] + (W)s * (W)b[i])
-LOOP(sub, (W)a[i] - (W)s * (W)b[i])
-LOOP(mul, (W)a[i] * (W)b[i])
-LOOP(max, a[i] != a[i] || a[i] > b[i] ? a[i] : b[i])
-LOOP(min, a[i] != a[i] || a[i] < b[i] ? a[i] : b[i])
-LOOP(addcmul, (W)a[i] + (W)s * (W)b[i] * (W)c[i])
-LOOP(neg, -(W)a[i])
-LOOP(sign, (a[i] > 0) - (a[i] < 0))
-LOOP_WITH(pow_scalar, , TYPED(power)(a[i], s))
-LOOP_WITH(scalar_pow, , TYPED(power)(s, a[i]))
-LOOP_WITH(pow, , TYPED(power)(a[i], b[i]))
-
-#if TYPE_IS_FLOAT
-LOOP(fabs, MATH(fabs)(a[i]))
-LOOP(div_scalar, a[i] / s)
-LOOP(div, a[i] / b[i])
-LOOP(addcdiv, a[i] + s * b[i] / c[i])
-/* From the nearer end, as PyTorch does: exact at both ends. */
-LOOP(lerp, MATH(fabs)(c[i]) < (T)0.5 ? a[i] + c[i] * (b[i] - a[i]) : b[i] - (b[i] - a[i]) * (1 - c[i]))
-LOOP(lerp_scalar_low, a[i] + s * (b[i] - a[i]))
-LOOP(lerp_scalar_high, b[i] - (b[i] - a[i]) * (1 - s))
-LOOP(sqrt, MATH(sqrt)(a[i]))
-LOOP(rsqrt, 1 / MATH(sqrt)(a[i]))
-LOOP(reciprocal, 1 / a[i])
-LOOP(square, a[i] * a[i])
-LOOP(rint, MATH(rint)(a[i]))
-LOOP(floor, MATH(floor)(a[i]))
-LOOP(ceil, MATH(ceil)(a[i]))
-LOOP(round, MATH(round)(a[i]))
-LOOP(trunc, MATH(trunc)(a[i]))
-LOOP(frac, a[i] - MATH(trunc)(a[i]))
-
-static void TYPED(lerp_scalar)(int64_t n, void *out, const void *a, const void *b, const void *c,
-                               struct foreach_scalar s)
-{
-    (fabs(s.d) < 0.5 ? TYPED(lerp_scalar_low) : TYPED(lerp_scalar_high))(n, out, a, b, c, s);
-}
-
-static void TYPED(pow_scalar_any)(int64_t n, void *out, const void *a, const void *b, const void *c,
-                                  struct foreach_scalar s)
-{
-    (s.d == 2     ? TYPED(square)
-     : s.d == 0.5 ? TYPED(sqrt)
-     : s.d == -1  ? TYPED(reciprocal)
-                  : TYPED(pow_scalar))(n, out, a, b, c, s);
 }
 
 static void TYPED(adam)(int64_t n, T *param, T *grad, T *avg, T *square, T *max, const struct foreach_adam *k)
@@ -174,55 +125,8 @@ static double TYPED(norm)(enum foreach_norm kind, int64_t n, const T *a, double 
                 lane[j] += lane[j + w];
     return lane[0];
 }
-#else
-LOOP(abs, a[i] < 0 ? -(W)a[i] : (W)a[i])
-#endif
 
-static const loop_fn TYPED(loops)[FOREACH_OPS] = {
-    [FOREACH_ADD_SCALAR] = TYPED(add_scalar),
-    [FOREACH_SUB_SCALAR] = TYPED(sub_scalar),
-    [FOREACH_MUL_SCALAR] = TYPED(mul_scalar),
-    [FOREACH_MAX_SCALAR] = TYPED(max_scalar),
-    [FOREACH_MIN_SCALAR] = TYPED(min_scalar),
-    [FOREACH_SCALAR_POW] = TYPED(scalar_pow),
-    [FOREACH_ADD] = TYPED(add),
-    [FOREACH_SUB] = TYPED(sub),
-    [FOREACH_MUL] = TYPED(mul),
-    [FOREACH_MAX] = TYPED(max),
-    [FOREACH_MIN] = TYPED(min),
-    [FOREACH_POW] = TYPED(pow),
-    [FOREACH_ADDCMUL] = TYPED(addcmul),
-    [FOREACH_NEG] = TYPED(neg),
-    [FOREACH_SIGN] = TYPED(sign),
-#if TYPE_IS_FLOAT
-    [FOREACH_ABS] = TYPED(fabs),
-    [FOREACH_POW_SCALAR] = TYPED(pow_scalar_any),
-    [FOREACH_DIV_SCALAR] = TYPED(div_scalar),
-    [FOREACH_DIV] = TYPED(div),
-    [FOREACH_ADDCDIV] = TYPED(addcdiv),
-    [FOREACH_LERP] = TYPED(lerp),
-    [FOREACH_LERP_SCALAR] = TYPED(lerp_scalar),
-    [FOREACH_SQRT] = TYPED(sqrt),
-    [FOREACH_RSQRT] = TYPED(rsqrt),
-    [FOREACH_RECIPROCAL] = TYPED(reciprocal),
-    [FOREACH_RINT] = TYPED(rint),
-    [FOREACH_FLOOR] = TYPED(floor),
-    [FOREACH_CEIL] = TYPED(ceil),
-    [FOREACH_ROUND] = TYPED(round),
-    [FOREACH_TRUNC] = TYPED(trunc),
-    [FOREACH_FRAC] = TYPED(frac),
-#else
-    [FOREACH_ABS] = TYPED(abs),
-    [FOREACH_POW_SCALAR] = TYPED(pow_scalar),
-#endif
-};
-
-#undef LOOP
-#undef LOOP_WITH
 #undef T
-#undef W
 #undef TYPED
-#undef SCALAR
-#undef TYPE_IS_FLOAT
 #undef MATH
 #undef MAX_FINITE

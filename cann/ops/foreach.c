@@ -11,10 +11,16 @@
 
 enum { MEMBERS_MAX = 5, GRAIN = 16384, NORM_PIECE = 32768 };
 
+struct scalar {
+    double d;
+    int64_t i;
+};
+
 struct item {
     struct view *view[MEMBERS_MAX]; /* NULL: no such member */
     int64_t begin, count;           /* its place in the job's range */
-    struct foreach_scalar s;
+    struct scalar s;
+    walk_loop loop;          /* arithmetic */
     const struct view *step; /* fused Adam: the number of steps taken */
 };
 
@@ -24,7 +30,8 @@ struct job {
     struct item *item;
     int64_t total;
     void (*piece)(struct job *job, struct item *item, char *const *data, int64_t n);
-    int op;
+    int op, operands;
+    int scalar_operand;                         /* which operand the scalar is; 0: it is the parameter */
     const struct view *scalars, *scale, *found; /* tensors read when the job runs; may be NULL */
     struct view *flag;                          /* written when the job runs */
     int bad;                                    /* set by any piece */
@@ -39,10 +46,10 @@ struct job {
 
 /* ---- single elements ---- */
 
-static struct foreach_scalar read_scalar(const struct view *v, int64_t i)
+static struct scalar read_scalar(const struct view *v, int64_t i)
 {
     const char *p = v->data + (v->rank ? i * v->stride[0] : 0) * (int64_t)dtype_size(v->dtype);
-    struct foreach_scalar s = {0};
+    struct scalar s = {0};
     switch ((int)v->dtype) {
     case ACL_FLOAT:
         s.d = *(const float *)p;
@@ -234,9 +241,43 @@ static void spread(struct job *job)
 
 /* ---- arithmetic: member 0 is the output ---- */
 
+static aclDataType loop_type(aclDataType dtype)
+{
+    return dtype == ACL_FLOAT16 || dtype == ACL_BF16 ? ACL_FLOAT : dtype;
+}
+
+static walk_loop find_loop(int op, aclDataType dtype)
+{
+    const struct elementwise_table *table = ISA_PICK(elementwise_kernels)->table[op >> 8];
+    aclDataType type = loop_type(dtype);
+    bool in_table = (int)type >= 0 && (int)type < ELEMENTWISE_DTYPES && (op & 0xff) < table->count;
+    return in_table ? table->loop[op & 0xff][type] : NULL;
+}
+
+/* The scalar as one element of the loop's type. */
+static void store_scalar(struct scalar s, aclDataType dtype, void *element)
+{
+    if (loop_type(dtype) == ACL_FLOAT)
+        memcpy(element, &(float){(float)s.d}, sizeof(float));
+    else if (dtype == ACL_DOUBLE)
+        memcpy(element, &s.d, sizeof s.d);
+    else /* integers: the low bytes, little endian */
+        memcpy(element, &s.i, dtype_size(dtype));
+}
+
 static void arithmetic_piece(struct job *job, struct item *item, char *const *data, int64_t n)
 {
-    job->kernels->run((enum foreach_op)job->op, item->view[0]->dtype, n, data[0], data[1], data[2], data[3], item->s);
+    struct elementwise_param param = {.d = {item->s.d}, .i = {item->s.i}};
+    struct foreach_loop l = {item->loop, &param, item->view[0]->dtype, job->operands, 0};
+    char *operand[4] = {data[0], data[1], data[2], data[3]}, element[16] __attribute__((aligned(16)));
+    if (job->scalar_operand) {
+        store_scalar(item->s, l.dtype, element);
+        if (job->scalar_operand == 1)
+            operand[2] = operand[1];
+        operand[job->scalar_operand] = element;
+        l.repeat = 1u << job->scalar_operand;
+    }
+    job->kernels->run(&l, n, operand);
 }
 
 static int run_arithmetic(void *arg)
@@ -251,12 +292,25 @@ static int run_arithmetic(void *arg)
     return ACLNN_SUCCESS;
 }
 
-static int check_types(struct plan *plan, const struct job *job, enum foreach_op op)
+static int check_types(struct plan *plan, const struct job *job, int op)
 {
-    for (size_t j = 0; j < job->items; j++)
-        if (!job->kernels->has(op, job->item[j].view[0]->dtype))
+    for (size_t j = 0; j < job->items; j++) {
+        job->item[j].loop = find_loop(op, job->item[j].view[0]->dtype);
+        if (!job->item[j].loop)
             return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "Tensor %zu not implemented for %s.", j,
                              dtype_name(job->item[j].view[0]->dtype));
+    }
+    return ACLNN_SUCCESS;
+}
+
+static int check_floats(struct plan *plan, const struct job *job)
+{
+    for (size_t j = 0; j < job->items; j++)
+        if (!dtype_is_float(job->item[j].view[0]->dtype))
+            return plan_fail(plan, ACLNN_ERR_PARAM_INVALID,
+                             "Tensor %zu not implemented for %s, should be in dtype support list "
+                             "[DT_FLOAT,DT_FLOAT16,DT_BFLOAT16,DT_DOUBLE].",
+                             j, dtype_name(job->item[j].view[0]->dtype));
     return ACLNN_SUCCESS;
 }
 
@@ -273,7 +327,7 @@ int prepare_foreach(struct plan *plan, const struct op_row *row, const union op_
 {
     const aclTensorList *list[MEMBERS_MAX] = {0};
     const aclScalarList *scalar_list = NULL;
-    struct foreach_scalar s = {.d = 1, .i = 1};
+    struct scalar s = {.d = 1, .i = 1};
     struct view *scalars = NULL;
     int inputs = 0;
     for (int p = 0; p < row->params; p++) {
@@ -282,7 +336,7 @@ int prepare_foreach(struct plan *plan, const struct op_row *row, const union op_
             list[strcmp(row->param[p].name, "out") ? ++inputs : 0] = arg[p].tensors;
             break;
         case 'S':
-            s = (struct foreach_scalar){scalar_double(arg[p].scalar), scalar_int(arg[p].scalar)};
+            s = (struct scalar){scalar_double(arg[p].scalar), scalar_int(arg[p].scalar)};
             break;
         case 'Q':
             scalar_list = arg[p].scalars;
@@ -296,7 +350,7 @@ int prepare_foreach(struct plan *plan, const struct op_row *row, const union op_
         list[0] = list[1];
     struct building b;
     TRY(job_build(plan, &b, list, ~1u, 1u));
-    TRY(check_types(plan, b.job, (enum foreach_op)row->code));
+    TRY(check_types(plan, b.job, row->code));
     if (scalars)
         TRY(check_scalars(plan, scalars, b.job->items));
     if (scalar_list && scalar_list->size != b.job->items)
@@ -304,29 +358,58 @@ int prepare_foreach(struct plan *plan, const struct op_row *row, const union op_
                          (size_t)scalar_list->size);
     for (size_t j = 0; j < b.job->items; j++) {
         const aclScalar *own = scalar_list ? scalar_list->value[j] : NULL;
-        b.job->item[j].s = own ? (struct foreach_scalar){scalar_double(own), scalar_int(own)} : s;
+        b.job->item[j].s = own ? (struct scalar){scalar_double(own), scalar_int(own)} : s;
     }
-    b.job->op = row->code;
+    b.job->operands = 1 + (row->code < BINARY_TABLE || row->code >> 8 == ACTIVATION_TABLE >> 8 ? 1
+                           : row->code < TERNARY_TABLE                                         ? 2
+                                                                                               : 3);
+    /* one list for a binary operation: the scalar is the other operand, the first one if it comes first */
+    if (b.job->operands == 3 && inputs == 1)
+        b.job->scalar_operand = row->param[0].kind == 'L' ? 2 : 1;
     b.job->scalars = scalars;
     b.job->piece = arithmetic_piece;
     return job_finish(plan, &b, run_arithmetic, 8);
 }
 
+static void lerp_piece(struct job *job, struct item *item, char *const *data, int64_t n)
+{
+    job->kernels->lerp(item->view[0]->dtype, n, data[0], data[1], data[2], job->value);
+}
+
+static int run_spread(void *arg)
+{
+    spread(arg);
+    return ACLNN_SUCCESS;
+}
+
+int prepare_foreach_lerp(struct plan *plan, const struct op_row *row, const union op_value *arg)
+{
+    (void)row;
+    const aclTensorList *list[MEMBERS_MAX] = {arg[3].tensors, arg[0].tensors, arg[1].tensors};
+    struct building b;
+    TRY(job_build(plan, &b, list, ~1u, 1u));
+    TRY(check_floats(plan, b.job));
+    b.job->value = scalar_double(arg[2].scalar);
+    b.job->piece = lerp_piece;
+    return job_finish(plan, &b, run_spread, 12);
+}
+
 /* roundMode as AscendC numbers it. */
 static int round_op(int64_t mode)
 {
-    static const int op[] = {[1] = FOREACH_RINT,  [2] = FOREACH_FLOOR, [3] = FOREACH_CEIL,
-                             [4] = FOREACH_ROUND, [5] = FOREACH_TRUNC, [7] = FOREACH_FRAC};
-    return mode > 0 && mode < 8 && mode != 6 ? op[mode] : -1;
+    static const int op[] = {
+        [1] = UNARY_ROUND, [2] = UNARY_FLOOR, [3] = UNARY_CEIL, [5] = UNARY_TRUNC, [7] = UNARY_FRAC};
+    return mode > 0 && mode < 8 && op[mode] ? op[mode] : -1;
 }
 
 static int run_round(void *arg)
 {
     struct job *job = arg;
-    if (job->scalars)
-        job->op = round_op(read_scalar(job->scalars, 0).i);
-    if (job->op < 0)
-        return fail(ACLNN_ERR_PARAM_INVALID, "roundMode must be 1, 2, 3, 4, 5 or 7.");
+    int op = job->scalars ? round_op(read_scalar(job->scalars, 0).i) : job->op;
+    if (op < 0)
+        return fail(ACLNN_ERR_PARAM_INVALID, "roundMode must be 1, 2, 3, 5 or 7.");
+    for (size_t j = 0; j < job->items; j++)
+        job->item[j].loop = find_loop(op, job->item[j].view[0]->dtype);
     spread(job);
     return ACLNN_SUCCESS;
 }
@@ -336,14 +419,16 @@ int prepare_foreach_round(struct plan *plan, const struct op_row *row, const uni
     const aclTensorList *list[MEMBERS_MAX] = {arg[2].tensors, arg[0].tensors};
     struct building b;
     TRY(job_build(plan, &b, list, ~1u, 1u));
-    TRY(check_types(plan, b.job, FOREACH_RINT));
+    TRY(check_floats(plan, b.job));
     b.job->piece = arithmetic_piece;
+    b.job->operands = 2;
     if (row->param[1].kind == 'T') {
         b.job->scalars = plan_view(plan, arg[1].tensor);
+        TRY(check_scalars(plan, b.job->scalars, 1));
     } else {
         b.job->op = round_op(scalar_int(arg[1].scalar));
         if (b.job->op < 0)
-            return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "roundMode must be 1, 2, 3, 4, 5 or 7, but got %lld.",
+            return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "roundMode must be 1, 2, 3, 5 or 7, but got %lld.",
                              (long long)scalar_int(arg[1].scalar));
     }
     return job_finish(plan, &b, run_round, 8);
@@ -359,12 +444,6 @@ static void move_piece(struct job *job, struct item *item, char *const *data, in
         memset(data[0], 0, bytes);
     else if (data[0] != data[1])
         memcpy(data[0], data[1], bytes);
-}
-
-static int run_spread(void *arg)
-{
-    spread(arg);
-    return ACLNN_SUCCESS;
 }
 
 static int check_elements(struct plan *plan, const aclTensorList *list)
@@ -468,7 +547,7 @@ int prepare_foreach_norm(struct plan *plan, const struct op_row *row, const unio
                             : FOREACH_NORM_MAX;
     job->value = p;
     job->out = plan_alloc(plan, (x->size + 1) * sizeof *job->out);
-    TRY(check_types(plan, job, FOREACH_SQRT));
+    TRY(check_floats(plan, job));
     int64_t elements = job->total;
     job->total = 0;
     for (size_t j = 0; j < job->items; j++) {
@@ -508,7 +587,7 @@ int prepare_foreach_unscale(struct plan *plan, const struct op_row *row, const u
     const aclTensorList *list[MEMBERS_MAX] = {arg[0].tensors};
     struct building b;
     TRY(job_build(plan, &b, list, 1u, 1u));
-    TRY(check_types(plan, b.job, FOREACH_SQRT));
+    TRY(check_floats(plan, b.job));
     b.job->flag = plan_view(plan, arg[1].tensor);
     b.job->scale = plan_view(plan, arg[2].tensor);
     if (view_count(b.job->flag) != 1 || view_count(b.job->scale) != 1)
@@ -601,7 +680,7 @@ int prepare_fused_adam(struct plan *plan, const struct op_row *row, const union 
         return plan_fail(plan, ACLNN_ERR_PARAM_NULLPTR, "%s is needed with amsgrad.", row->param[4].name);
     struct building b;
     TRY(job_build(plan, &b, list, 31u, arg[6].tensor ? 31u : 31u & ~2u));
-    TRY(check_types(plan, b.job, FOREACH_SQRT));
+    TRY(check_floats(plan, b.job));
     const aclTensorList *steps = arg[5].tensors;
     if (steps->size != b.job->items)
         return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "Expected %zu stateSteps, but got %zu.", b.job->items,
@@ -643,7 +722,7 @@ int prepare_fused_sgd(struct plan *plan, const struct op_row *row, const union o
     const aclTensorList *list[MEMBERS_MAX] = {arg[0].tensors, arg[1].tensors, unless_empty(arg[2].tensors)};
     struct building b;
     TRY(job_build(plan, &b, list, 7u, arg[3].tensor ? 7u : 5u));
-    TRY(check_types(plan, b.job, FOREACH_SQRT));
+    TRY(check_floats(plan, b.job));
     b.job->sgd = (struct foreach_sgd){.weight_decay = arg[4].d,
                                       .momentum = arg[5].d,
                                       .lr = arg[6].d,
