@@ -95,6 +95,7 @@ const schema_fact* make_facts(const c10::FunctionSchema& schema) {
   std::string base = schema.name().substr(schema.name().find(':') + 2);
   fact->cpu_index = one_of(base, {"index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put"});
   fact->overlap_ok = one_of(base, {"fill_", "zero_"});
+  fact->composite = base.rfind("_foreach_", 0) == 0;
   return fact;
 }
 
@@ -127,7 +128,7 @@ static inline void scan_tensor(Scan& scan, const c10::TensorImpl* impl, const sc
     return;
   if (facts->cpu_index && impl->device_type() == c10::DeviceType::CPU)
     scan.cpu_index = true;
-  else if (!strncmp(facts->name, "aten::_foreach", 14))
+  else if (facts->composite)
     scan.fall_back = true; // the composite of single operators takes any mixture
   else
     raise_mixed_devices(facts->name);
@@ -209,7 +210,11 @@ struct Boxed final : c10::OperatorKernel {
     Scan scan = scan_arguments(args, facts);
     if (C10_UNLIKELY(scan.cpu_index))
       move_indices(args, facts, scan.device);
-    if (C10_UNLIKELY(scan.fall_back) || run(args, scan.device, stack))
+    if (C10_LIKELY(!scan.fall_back) && !run(args, scan.device, stack))
+      return;
+    if (facts->composite) // PyTorch's own, made of operators that run here
+      op.redispatchBoxed(c10::DispatchKeySet(), stack);
+    else
       fallback(op, keys, stack);
   }
 

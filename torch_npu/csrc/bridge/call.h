@@ -33,6 +33,7 @@ struct schema_fact {
     const bool *written; /* by argument */
     const struct result_fact *result;
     bool cpu_index;  /* index tensors on the CPU are moved to the device */
+    bool composite;  /* what the adapter does not take goes to PyTorch's composite kernel (foreach) */
     bool overlap_ok; /* the written tensor may overlap itself: fill_ and such */
 };
 
