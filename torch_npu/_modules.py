@@ -26,7 +26,9 @@ def _keep(old: Parameter, new: Parameter) -> Parameter:
 
 
 def _moved(old: Parameter, new: Parameter | None) -> bool:
-    return new is not None and new is not old and old.device.type != new.device.type and "npu" in (old.device.type, new.device.type)
+    if new is None or new is old:
+        return False
+    return old.device.type != new.device.type and "npu" in (old.device.type, new.device.type)
 
 
 def keep_parameters(apply: Callable[..., Module]) -> Callable[..., Module]:
