@@ -104,7 +104,7 @@ static const struct option_row table[OPTION_COUNT] = {
     [OPTION_WORK_PATH] = {"ASCEND_WORK_PATH", OPTION_TEXT, "", .words = "a folder",
                           .help = "See ASCEND_PROCESS_LOG_PATH."},
     [OPTION_LOG_FILES] = {"ASCEND_HOST_LOG_FILE_NUM", OPTION_NUMBER, "10", 1, 1000,
-                          .help = "Log files that a process's folder keeps; older ones are removed."},
+                          .help = "Log files of 20 MB that a process keeps; older ones are removed."},
 };
 
 struct value {

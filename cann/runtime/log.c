@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The log writer; see log.h. The file is opened at the first line; when that fails, lines go to stderr. */
+/* The log writer; see log.h. The file is opened at the first line, a new one after each 20 MB; when that fails, lines
+ * go to stderr. */
 #define _GNU_SOURCE
 #include "log.h"
 
@@ -19,12 +20,15 @@
 #include "base/options.h"
 #include "door.h"
 
-enum { LINE_MAX_BYTES = 4096, MODULES_MAX = 32 };
+enum { LINE_MAX_BYTES = 4096, FILE_MAX_BYTES = 20 << 20, FILES_MAX = 1000 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic int lowest = -1; /* lowest level that any module wants */
 static int file = -1;
 static pid_t file_pid;
+static size_t file_bytes;
+static char *files[FILES_MAX]; /* this process's, a ring */
+static unsigned file_count;
 
 static const char *const names[] = {"DEBUG", "INFO", "WARNING", "ERROR", "EVENT"};
 
@@ -83,6 +87,16 @@ static bool make_folders(char *path)
     }
 }
 
+/* A process keeps its newest ASCEND_HOST_LOG_FILE_NUM files. */
+static void keep_file(const char *path)
+{
+    char **place = &files[file_count++ % (unsigned)option_number(OPTION_LOG_FILES)];
+    if (*place)
+        unlink(*place);
+    free(*place);
+    *place = strdup(path);
+}
+
 /* <root>/debug/plog/plog-<pid>_<time>.log, as CANN places its host logs. */
 static int open_file(void)
 {
@@ -106,7 +120,10 @@ static int open_file(void)
     localtime_r(&now.tv_sec, &tm);
     strftime(stamp, sizeof stamp, "%Y%m%d%H%M%S", &tm);
     snprintf(path + n, sizeof path - (size_t)n, "/plog-%d_%s%03ld.log", (int)getpid(), stamp, now.tv_nsec / 1000000);
-    return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    if (fd >= 0)
+        keep_file(path);
+    return fd;
 }
 
 void log_write(int level, const char *module, const char *place, const char *fmt, va_list args)
@@ -127,10 +144,14 @@ void log_write(int level, const char *module, const char *place, const char *fmt
     bool screen = option_number(OPTION_LOG_STDOUT) == 1 || option_number(OPTION_LOG_STDOUT_NEW) == 1;
     int saved = errno;
     pthread_mutex_lock(&lock);
-    if (!screen && file_pid != getpid()) {
+    if (!screen && (file_pid != getpid() || file_bytes >= FILE_MAX_BYTES)) {
+        if (file_pid == getpid() && file >= 0)
+            close(file);
         file = open_file();
         file_pid = getpid();
+        file_bytes = 0;
     }
+    file_bytes += length;
     int out = screen ? STDOUT_FILENO : file >= 0 ? file : STDERR_FILENO;
     ssize_t done = write(out, line, length);
     (void)done; /* nowhere to tell */
@@ -163,5 +184,6 @@ void aclAppLog(aclLogLevel logLevel, const char *func, const char *source, uint3
 
 void log_after_fork(void)
 {
+    memset(files, 0, sizeof files); /* the parent's */
     pthread_mutex_init(&lock, NULL);
 }

@@ -139,6 +139,15 @@ static void logging(void)
     aclrtSynchronizeStream(NULL);
 }
 
+/* More than three files' worth. */
+static void rotating(void)
+{
+    static char line[3000];
+    memset(line, 'x', sizeof line - 1);
+    for (int i = 0; i < 22000; i++)
+        aclAppLog(ACL_ERROR, "fn", "file.c", 1, "%s", line);
+}
+
 static char *read_all(const char *path)
 {
     static char text[65536];
@@ -168,6 +177,12 @@ static void logs(void)
         CHECK(!strstr(text, "not this"));
         CHECK(!strstr(text, "aten::add")); /* a line for each task from level 1 on */
     }
+    globfree(&found);
+    snprintf(env, sizeof env, "ASCEND_PROCESS_LOG_PATH=%s/many\nASCEND_HOST_LOG_FILE_NUM=2", folder);
+    snprintf(pattern, sizeof pattern, "%s/many/debug/plog/plog-*_*.log", folder);
+    CHECK_CHILD("rotating", env);
+    CHECK_EQ(glob(pattern, 0, NULL, &found), 0);
+    CHECK_EQ(found.gl_pathc, 2);
     globfree(&found);
     snprintf(pattern, sizeof pattern, "rm -rf %s", folder);
     CHECK_EQ(system(pattern), 0);
@@ -207,6 +222,7 @@ int main(int argc, char **argv)
                                         {"wait_for_ever", wait_for_ever},
                                         {"logging", logging},
                                         {"notes", notes},
+                                        {"rotating", rotating},
                                         {NULL, NULL}};
     child_main(argc, argv, parts);
     CHECK_CHILD("fork_before", "");
