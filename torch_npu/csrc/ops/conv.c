@@ -1,31 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Convolutions: the two operators that PyTorch calls for a device with no name of its own. */
-#include "op.h"
+#include "layout.h"
 
-#include <string.h>
-
-enum { RANK_MAX = 5 };
-
-/* Is it laid out with the channels last (and not plainly too)? */
-static bool channels_last(const struct npu_tensor *t)
-{
-    int64_t stride = t->rank > 1 ? t->size[1] : 1;
-    if ((t->rank != 4 && t->rank != 5) || t->stride[1] != 1 || t->size[1] == 1)
-        return false;
-    for (int32_t d = t->rank - 1; d >= 2; stride *= t->size[d--])
-        if (t->size[d] != 1 && t->stride[d] != stride)
-            return false;
-    return true;
-}
-
-static void last_strides(int32_t rank, const int64_t *size, int64_t *stride)
-{
-    int64_t at = size[1];
-    stride[1] = 1;
-    for (int32_t d = rank - 1; d >= 2; at *= size[d--])
-        stride[d] = at;
-    stride[0] = at;
-}
+enum { RANK_MAX = IMAGE_RANK_MAX };
 
 static int64_t number(const int64_t *list, size_t n, int32_t d)
 {
@@ -40,7 +17,7 @@ static int run_convolution(struct call *c, const struct aten_row *row)
     size_t ns = arg_ints(c, 3, &stride), np = arg_ints(c, 4, &padding), nd = arg_ints(c, 5, &dilation),
            nm = arg_ints(c, 7, &more);
     bool transposed = arg_bool(c, 6, false);
-    int64_t groups = arg_int(c, 8, 1), size[RANK_MAX], strides[RANK_MAX];
+    int64_t groups = arg_int(c, 8, 1), size[RANK_MAX];
     if (!is_floating(x->dtype) || x->dtype != w->dtype || (bias->defined && bias->dtype != x->dtype) || x->rank < 3 ||
         x->rank > RANK_MAX || w->rank != x->rank)
         return CALL_FALLBACK;
@@ -58,13 +35,7 @@ static int run_convolution(struct call *c, const struct aten_row *row)
                 "actual input size",
                 (long)(x->size[d] + 2 * p), (long)reach);
     }
-    struct npu_tensor *out;
-    if (channels_last(x) || channels_last(w)) {
-        last_strides(x->rank, size, strides);
-        out = result_strided(c, 0, x->dtype, x->rank, size, strides);
-    } else {
-        out = result(c, 0, x->dtype, x->rank, size);
-    }
+    struct npu_tensor *out = result_image(c, 0, x->dtype, x->rank, size, channels_last(x) || channels_last(w));
     return launch(c, row->aclnn,
                   (union aclnn_value[]){{.t = x},
                                         {.t = w},
@@ -82,11 +53,7 @@ static int run_convolution(struct call *c, const struct aten_row *row)
 /* A gradient like t, laid out as t is. */
 static struct npu_tensor *gradient(struct call *c, int k, const struct npu_tensor *t)
 {
-    int64_t strides[RANK_MAX];
-    if (!channels_last(t))
-        return result(c, k, t->dtype, t->rank, t->size);
-    last_strides(t->rank, t->size, strides);
-    return result_strided(c, k, t->dtype, t->rank, t->size, strides);
+    return result_image(c, k, t->dtype, t->rank, t->size, channels_last(t));
 }
 
 /* grad_output, input, weight, stride, padding, dilation, transposed, output_padding, groups, output_mask */
