@@ -8,7 +8,7 @@
 
 /* What the arguments of a call turned out to be. */
 struct call {
-    int op, operands, results, params;
+    int op, operands, params;
     int out;          /* argument index of the (first) result */
     int operand[3];   /* argument indices */
     bool scalar[3];   /* that argument is an aclScalar */
@@ -22,14 +22,6 @@ static int operands_of(int op)
 {
     static const int count[ELEMENTWISE_TABLES] = {1, 2, 2, 1, 2, 3};
     return count[op >> 8];
-}
-
-static bool in_place(const struct op_row *row)
-{
-    int results = 0;
-    for (int p = 0; p < row->params; p++)
-        results += row->param[p].output;
-    return row->param[0].output && results == 1;
 }
 
 /* ---- types ---- */
@@ -95,6 +87,11 @@ static aclDataType scalar_default(const aclScalar *s)
  * integer becomes next to a floating scalar. */
 static aclDataType common_type(const struct call *c, const union op_value *arg, aclDataType wide, int first)
 {
+    bool alike = !c->scalar[first];
+    for (int k = first + 1; alike && k < c->operands; k++)
+        alike = !c->scalar[k] && arg[c->operand[k]].tensor->view.dtype == arg[c->operand[first]].tensor->view.dtype;
+    if (alike)
+        return arg[c->operand[first]].tensor->view.dtype;
     aclDataType tensors = ACL_DT_UNDEFINED, zero = ACL_DT_UNDEFINED, scalars = ACL_DT_UNDEFINED;
     for (int k = first; k < c->operands; k++) {
         const union op_value *a = &arg[c->operand[k]];
@@ -154,18 +151,18 @@ static void number(struct call *c, double d, int64_t i)
 
 static void sort_arguments(struct call *c, const struct op_row *row, const union op_value *arg)
 {
-    int tensors = in_place(row), seen = 0, operands = operands_of(c->op);
-    c->out = -1;
-    for (int p = 0; p < row->params; p++)
-        tensors += row->param[p].kind == 'T' && !row->param[p].output;
-    int spare = operands - tensors; /* operands that scalars have to be */
+    int tensors = 0, results = 0, seen = 0, operands = operands_of(c->op);
+    for (int p = row->params; p-- > 0;) {
+        results += row->param[p].output;
+        tensors += row->param[p].kind == 'T';
+        c->out = row->param[p].output ? p : c->out;
+    }
+    bool in_place = row->param[0].output && results == 1;
+    int spare = operands - tensors + (in_place ? 0 : results); /* operands that scalars have to be */
     for (int p = 0; p < row->params; p++) {
         char kind = row->param[p].kind;
-        if (kind == 'T' && row->param[p].output) {
-            c->out = c->out < 0 ? p : c->out;
-            if (!in_place(row))
-                continue;
-        }
+        if (row->param[p].output && !in_place)
+            continue;
         if ((kind == 'T' || (kind == 'S' && spare > 0)) && seen < operands) {
             spare -= kind == 'S';
             c->scalar[seen] = kind == 'S';

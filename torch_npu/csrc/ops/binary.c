@@ -137,8 +137,13 @@ static int run_binary(struct call *c, const struct aten_row *row)
     const struct npu_tensor *in[2] = {o[0].t, o[1].t};
     const struct npu_tensor *const *inputs = o[0].t ? in : in + 1;
     int n = (o[0].t != NULL) + (o[1].t != NULL);
-    int64_t size[16];
-    int32_t rank = broadcast_shape(c, inputs, n, size);
+    int64_t broadcast[16];
+    const int64_t *size = inputs[0]->size;
+    int32_t rank = inputs[0]->rank;
+    if (n == 2 && (rank != in[1]->rank || memcmp(size, in[1]->size, sizeof *size * (size_t)rank))) {
+        rank = broadcast_shape(c, in, 2, broadcast);
+        size = broadcast;
+    }
     if (rank < 0)
         return CALL_ERROR;
     struct npu_tensor *out = result_pointwise(c, 0, type, rank, size, inputs, n);
