@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "kernels/half.h"
+
 enum { BLOCK = 512, WIDEST = 16 };
 
 typedef char buffer[BLOCK * WIDEST];
@@ -17,9 +19,11 @@ static void convert(int64_t n, char *to, int64_t to_step, const char *from, int6
     ISA(copy_kernels).cast(n, data, step, c);
 }
 
-static void load(int64_t n, char *to, const char *from, int64_t step, const struct elementwise_operand *operand)
+static inline void load(int64_t n, char *to, const char *from, int64_t step, const struct elementwise_operand *operand)
 {
-    if (operand->same) {
+    if (operand->half && step == operand->memory) {
+        half_load(operand->half, n, (float *)to, (const uint16_t *)from);
+    } else if (operand->same) {
         ISA(copy_kernels).move((size_t)operand->size, n, to, operand->size, from, step);
     } else if (operand->twice) {
         _Alignas(64) buffer middle;
@@ -30,9 +34,11 @@ static void load(int64_t n, char *to, const char *from, int64_t step, const stru
     }
 }
 
-static void store(int64_t n, char *to, int64_t step, const char *from, const struct elementwise_operand *operand)
+static inline void store(int64_t n, char *to, int64_t step, const char *from, const struct elementwise_operand *operand)
 {
-    if (operand->same) {
+    if (operand->half && step == operand->memory) {
+        half_store(operand->half, n, (uint16_t *)to, (const float *)from);
+    } else if (operand->same) {
         ISA(copy_kernels).move((size_t)operand->size, n, to, step, from, operand->size);
     } else if (operand->twice) {
         _Alignas(64) buffer middle;

@@ -211,6 +211,7 @@ struct elementwise_operand {
     bool same;              /* memory has the loop's type: dense data goes to the loop as it is */
     bool twice;             /* by way of a third type, to be rounded to it */
     int32_t middle;         /* bytes of an element of that */
+    aclDataType half;       /* ACL_FLOAT16 or ACL_BF16 in memory, float in the loop: the short way; else 0 */
     struct copy_cast first; /* inputs: memory → (middle →) loop; the output: loop → (middle →) memory */
     struct copy_cast second;
 };

@@ -35,6 +35,14 @@ static inline void f16_load(int64_t n, float *restrict out, const uint16_t *rest
 static inline void f16_store(int64_t n, uint16_t *restrict out, const float *restrict in)
 {
     int64_t i = 0;
+#ifdef __AVX512DQ__
+    for (; i + 16 <= n; i += 16) {
+        __m512 v = _mm512_loadu_ps(in + i), sign = _mm512_and_ps(v, _mm512_set1_ps(-0.0f));
+        __m512 canonical = _mm512_or_ps(sign, _mm512_castsi512_ps(_mm512_set1_epi32(0x7fc00000)));
+        v = _mm512_mask_blend_ps(_mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), v, canonical);
+        _mm256_storeu_si256((__m256i *)(out + i), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+    }
+#endif
 #ifdef __F16C__
     for (; i + 8 <= n; i += 8) {
         __m256 v = _mm256_loadu_ps(in + i);

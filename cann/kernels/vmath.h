@@ -142,10 +142,16 @@ VMATH double exp_f64(double x)
     return exp_scale_f64(1.0 + (r + r * r * exp_tail_f64(r)), sum);
 }
 
-/* Not a vector function: libm's. */
 VMATH double expm1_f64(double x)
 {
-    return expm1(x);
+    x = x < -60.0 ? -60.0 : x;
+    x = x > 710.0 ? 710.0 : x;
+    double sum, r = exp_reduce_f64(x, &sum);
+    double p = r + r * r * exp_tail_f64(r);
+    double half = (sum - ROUND_F64) * 0.5 + ROUND_F64, rest = (sum - ROUND_F64) - (half - ROUND_F64) + ROUND_F64;
+    double a = pow2_f64(half), b = pow2_f64(rest);
+    double y = (a * p + (a - 1.0 / b)) * b; /* as in expm1_f32 */
+    return x == 0.0 ? x : y;
 }
 
 /* e^r to 1e-12 for results that end as float; |x| ≤ 700 */
@@ -283,9 +289,16 @@ VMATH float softplus_f32(float x)
     return x > 0.0f ? x + y : y;
 }
 
+/* log(1 + e) on 0 ≤ e ≤ 1: halved above √2 - 1, where (e - 1) / 2 is exact */
+VMATH double log1p_unit_f64(double e)
+{
+    double f = e > 0x1.a827999fcef32p-2 ? (e - 1.0) * 0.5 : e, low = log_tail_f64(f);
+    return e > 0x1.a827999fcef32p-2 ? LN2_HI + (f + (low + LN2_LO)) : f + low;
+}
+
 VMATH double softplus_f64(double x)
 {
-    double y = log1p(exp_f64(-fabs(x)));
+    double y = log1p_unit_f64(exp_f64(-fabs(x)));
     return x > 0.0 ? x + y : y;
 }
 

@@ -110,6 +110,7 @@ static bool input_way(struct elementwise_operand *o, const struct types *t, aclD
     o->memory = (int32_t)dtype_size(memory);
     o->size = (int32_t)dtype_size(loop);
     o->same = memory == loop;
+    o->half = half(memory) && loop == ACL_FLOAT && memory == t->compute ? memory : 0;
     if (o->same)
         return true;
     if (memory == t->compute || t->compute == t->loop || loop == ACL_BOOL)
@@ -124,6 +125,7 @@ static bool output_way(struct elementwise_operand *o, const struct types *t, acl
     o->memory = (int32_t)dtype_size(memory);
     o->size = (int32_t)dtype_size(loop);
     o->same = memory == loop && (loop == ACL_BOOL || t->compute == t->loop);
+    o->half = half(memory) && loop == ACL_FLOAT && memory == t->compute ? memory : 0;
     if (o->same)
         return true;
     if (memory == t->compute || t->compute == t->loop || loop == ACL_BOOL)

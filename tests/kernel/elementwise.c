@@ -473,6 +473,7 @@ static void find_way(struct elementwise_operand *o, const struct copy_kernels *c
     o->memory = (int32_t)dtype_size(memory);
     o->size = (int32_t)dtype_size(loop);
     o->same = memory == loop;
+    o->half = loop == ACL_FLOAT && (memory == ACL_FLOAT16 || memory == ACL_BF16) ? memory : 0;
     CHECK(copy->find_cast(&o->first, output ? memory : loop, output ? loop : memory));
 }
 
