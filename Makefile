@@ -58,7 +58,7 @@ build: $(STAMPS)/build $(BUILD)/build.ninja ## the libraries and the staged pack
 	@cmake --build $(BUILD) -j$(JOBS) | { grep -v '^ninja: no work to do' || true; }
 
 $(BUILD)/build.ninja: CMakeLists.txt CMakePresets.json $(STAMPS)/build
-	@cmake --preset release -DPython3_EXECUTABLE=$(CURDIR)/$(PY)
+	@cmake --preset release -DPython3_EXECUTABLE=$(CURDIR)/$(PY) $(if $(CI),-DANYNPU_WERROR=ON)
 
 clean: ## remove the build trees (the environment stays)
 	rm -rf build

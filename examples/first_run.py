@@ -153,7 +153,7 @@ def costliest(train_set: TensorDataset) -> list[tuple[str, int, float]]:
     net, optimizer = make("npu:0", dropout=0.25)
     batches = [(x.npu(), y.npu()) for x, y in DataLoader(train_set, BATCH, drop_last=True)][:5]
     step(net, optimizer, *batches[0])
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+    with torch.autograd.profiler.profile() as profile:
         for x, y in batches:
             step(net, optimizer, x, y)
             torch.npu.synchronize()
