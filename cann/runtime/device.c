@@ -121,7 +121,7 @@ aclError aclrtSetDevice(int32_t deviceId)
     struct device *d = device_get(deviceId);
     if (!d)
         return fail(ACL_ERROR_RT_INVALID_DEVICEID,
-                    "Set device failed, invalid device, set device=%d, valid device range is [0, %d)", deviceId, n);
+                    "Set device failed, invalid device, set drv device=%d, valid device range is [0, %d)", deviceId, n);
     callback_device(deviceId, ACL_RT_DEVICE_STATE_SET_PRE);
     pthread_mutex_lock(&d->lock);
     if (!d->primary)

@@ -137,6 +137,16 @@ aclError aclrtGetDeviceCapability(int32_t deviceId, aclrtDevFeatureType devFeatu
     return ACL_SUCCESS;
 }
 
+/* Kernels of one architecture run on chips of the same. */
+aclError aclrtCheckArchCompatibility(const char *socVersion, int32_t *canCompatible)
+{
+    CHECK_ARG(socVersion);
+    CHECK_ARG(canCompatible);
+    const struct soc *other = soc_find(socVersion);
+    *canCompatible = other && other->arch == soc()->arch;
+    return ACL_SUCCESS;
+}
+
 aclError aclrtQueryDeviceStatus(int32_t deviceId, aclrtDeviceStatus *deviceStatus)
 {
     CHECK_ARG(deviceStatus);

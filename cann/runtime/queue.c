@@ -60,7 +60,8 @@ aclError aclrtSetStreamConfigOpt(aclrtStreamConfigHandle *handle, aclrtStreamCon
 {
     CHECK_ARG(handle);
     CHECK_ARG(attrValue);
-    size_t size = attr == ACL_RT_STREAM_PRIORITY ? sizeof(uint32_t) : sizeof(size_t);
+    bool short_flag = attr == ACL_RT_STREAM_FLAG && valueSize == sizeof(uint32_t); /* clients write both */
+    size_t size = attr == ACL_RT_STREAM_PRIORITY || short_flag ? sizeof(uint32_t) : sizeof(size_t);
     if (attr > ACL_RT_STREAM_PRIORITY || valueSize != size)
         return fail(ACL_ERROR_INVALID_PARAM, "stream attribute %d with a value of %zu bytes is unknown", (int)attr,
                     valueSize);
@@ -72,7 +73,7 @@ aclError aclrtSetStreamConfigOpt(aclrtStreamConfigHandle *handle, aclrtStreamCon
         handle->workSize = *(const size_t *)attrValue;
         break;
     case ACL_RT_STREAM_FLAG:
-        handle->flag = *(const size_t *)attrValue;
+        handle->flag = short_flag ? *(const uint32_t *)attrValue : *(const size_t *)attrValue;
         break;
     case ACL_RT_STREAM_PRIORITY:
         handle->priority = *(const uint32_t *)attrValue;

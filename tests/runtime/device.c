@@ -35,6 +35,10 @@ static void attributes(void)
     CHECK_EQ(aclGetDeviceCapability(1, ACL_DEVICE_INFO_VECTOR_CORE_NUM, &value), 0);
     CHECK_EQ(value, 40);
     CHECK_EQ(aclGetDeviceCapability(1, ACL_DEVICE_INFO_UNDEFINED, &value), ACL_ERROR_INVALID_PARAM);
+    CHECK_EQ(aclrtCheckArchCompatibility("Ascend910B1", &can), 0);
+    CHECK_EQ(can, 1);
+    CHECK_EQ(aclrtCheckArchCompatibility("Ascend310P3", &can), 0);
+    CHECK_EQ(can, 0);
     CHECK_EQ(aclrtDeviceGetPCIBusId(1, bus, 12), ACL_ERROR_RT_PARAM_INVALID);
     CHECK_EQ(aclrtDeviceGetPCIBusId(1, bus, sizeof bus), 0);
     CHECK_EQ(strlen(bus), 12);
