@@ -6,12 +6,20 @@ import pytest
 FIRST = "import torch\nfrom torch_npu.contrib import transfer_to_npu\nimport io, copy\n"
 
 
-def check(output, code, **environment):
-    assert output(FIRST + code + "\nprint('ok')", **environment) == "ok"
+@pytest.fixture
+def check(output, tmp_path):
+    """Runs a program from a file (TorchScript reads the source) that must end well."""
+
+    def call(code):
+        program = tmp_path / "program.py"
+        program.write_text(FIRST + code + "\nprint('ok')")
+        assert output(f"import runpy; runpy.run_path({str(program)!r}, run_name='__main__')") == "ok"
+
+    return call
 
 
-def test_devices_and_tensors(output):
-    check(output, """
+def test_devices_and_tensors(check):
+    check("""
 npu = torch.device("npu:0")
 assert torch.cuda.is_available() and torch.cuda.device_count() == torch.npu.device_count() and torch.cuda.current_device() == 0
 x = torch.ones(2).cuda()
@@ -30,8 +38,8 @@ assert torch.nn.Linear(2, 2, device="cuda").bias.is_npu
 """)
 
 
-def test_device_objects_and_contexts(output):
-    check(output, """
+def test_device_objects_and_contexts(check):
+    check("""
 d = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 assert isinstance(d, torch.device)
 with torch.cuda.device(0), torch.cuda.device("cuda:0"), torch.cuda.device(d):
@@ -47,8 +55,8 @@ torch.cuda.empty_cache(); torch.cuda.reset_peak_memory_stats(); torch.cuda.manua
 """)
 
 
-def test_streams_events_generators(output):
-    check(output, """
+def test_streams_events_generators(check):
+    check("""
 s = torch.cuda.Stream(); e = torch.cuda.Event(enable_timing=True)
 assert isinstance(s, torch.cuda.Stream) and isinstance(s, torch.Stream) and isinstance(e, torch.cuda.Event)
 with torch.cuda.stream(s): x = torch.ones(4, device="cuda") * 2
@@ -66,8 +74,8 @@ assert sum(b[0].cuda(non_blocking=True).sum().item() for b in loader) == 28
 """)
 
 
-def test_mixed_precision(output):
-    check(output, """
+def test_mixed_precision(check):
+    check("""
 from torch.cuda.amp import autocast, GradScaler
 x = torch.ones(2, 2, device="cuda")
 with autocast(): assert (x @ x).dtype == torch.float16 and torch.is_autocast_enabled()
@@ -83,8 +91,8 @@ torch.backends.cudnn.benchmark = True; torch.backends.cuda.matmul.allow_tf32 = T
 """)
 
 
-def test_types_jit_and_float64_keep_their_meaning(output):
-    check(output, """
+def test_types_jit_and_float64_keep_their_meaning(check):
+    check("""
 assert torch.cuda.DoubleTensor([1.0]).dtype == torch.float64 and isinstance(torch.cuda.FloatTensor([1.0]), torch.cuda.FloatTensor)
 assert torch.ones(1).type("torch.cuda.FloatTensor").is_npu and torch.ones(1, dtype=torch.float64).cuda().dtype == torch.float64
 assert isinstance(torch.jit.script(torch.nn.ReLU()), torch.jit.ScriptModule)
@@ -99,8 +107,8 @@ torch.set_default_tensor_type(torch.FloatTensor)
 """)
 
 
-def test_saving_and_loading(output, tmp_path):
-    check(output, """
+def test_saving_and_loading(check):
+    check("""
 f = io.BytesIO(); torch.save({"a": torch.ones(2, device="cuda")}, f)
 for where in (None, "cuda", "cuda:0", torch.device("cuda"), {"npu:0": "cuda:0"}, "cpu"):
     f.seek(0); r = torch.load(f, map_location=where)["a"]
@@ -120,8 +128,8 @@ net = copy.deepcopy(torch.nn.Linear(2, 2).cuda()); assert net.weight.is_cuda
 """)
 
 
-def test_a_training_script_as_people_write_it(output):
-    check(output, """
+def test_a_training_script_as_people_write_it(check):
+    check("""
 device = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
 torch.manual_seed(0); torch.cuda.manual_seed_all(0)
 net = torch.nn.Sequential(torch.nn.Linear(4, 16), torch.nn.ReLU(), torch.nn.Linear(16, 2)).to(device)
@@ -153,15 +161,21 @@ def test_one_short_line_once(run):
     assert "use one of the two" in with_accelerate.stderr
 
 
-@pytest.mark.parametrize("call, text", [
-    ("torch.cuda.nvtx.range_push('a')", "torch.profiler.record_function"),
-    ("torch.cuda.cudart()", "has no counterpart on the NPU"),
-    ("torch.cuda.nccl.version()", "torch.distributed with the backend hccl"),
-    ("torch.cuda.jiterator._create_jit_fn('x')", "ordinary PyTorch operators"),
-    ("torch.cuda.temperature()", "npu-smi info"),
-    ("__import__('pycuda')", "It works with CUDA only"),
-    ("__import__('torch.utils.cpp_extension').utils.cpp_extension.CUDAExtension('a', [])", "CUDAExtension compiles CUDA kernels"),
-])
+@pytest.mark.parametrize(
+    "call, text",
+    [
+        ("torch.cuda.nvtx.range_push('a')", "torch.profiler.record_function"),
+        ("torch.cuda.cudart()", "has no counterpart on the NPU"),
+        ("torch.cuda.nccl.version()", "torch.distributed with the backend hccl"),
+        ("torch.cuda.jiterator._create_jit_fn('x')", "ordinary PyTorch operators"),
+        ("torch.cuda.temperature()", "npu-smi info"),
+        ("__import__('pycuda')", "works with CUDA only"),
+        (
+            "__import__('torch.utils.cpp_extension').utils.cpp_extension.CUDAExtension('a', [])",
+            "CUDAExtension compiles CUDA kernels",
+        ),
+    ],
+)
 def test_what_cannot_be_mapped_says_what_to_use(run, call, text):
     done = run(FIRST + call)
     assert done.returncode != 0 and text in done.stderr.splitlines()[-1]

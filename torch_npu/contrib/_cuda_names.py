@@ -3,8 +3,7 @@
 
 import sys
 from collections.abc import Callable
-from importlib.abc import MetaPathFinder
-from types import ModuleType
+from types import ModuleType, TracebackType
 from typing import Any, NoReturn
 
 import torch
@@ -104,12 +103,14 @@ def redirect_all() -> None:
             setattr(torch.cuda, name, missing(name))
 
 
-class CudaPackages(MetaPathFinder):
-    """Last finder of imports: a package that nobody else found and that needs CUDA gets an error with advice."""
+def explain_missing_packages() -> None:
+    """Lets an import error that ends the program, of a package that needs CUDA, say what to use on the NPU."""
+    before = sys.excepthook
 
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
-        if fullname in PACKAGES:
-            raise ModuleNotFoundError(
-                f"No module named {fullname!r}. It works with CUDA only; on the NPU use {PACKAGES[fullname]} (transfer_to_npu)",
-                name=fullname,
-            )
+    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        before(kind, error, trace)
+        package = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+        if package in PACKAGES:
+            print(f"{package} works with CUDA only; on the NPU use {PACKAGES[package]} (transfer_to_npu)", file=sys.stderr)
+
+    sys.excepthook = hook

@@ -209,7 +209,7 @@ def _extensions() -> None:
         )
 
     cpp_extension.CUDAExtension = refuse
-    sys.meta_path.append(_cuda_names.CudaPackages())
+    _cuda_names.explain_missing_packages()
 
 
 def _transfer() -> None:
