@@ -37,8 +37,7 @@ static struct {
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Longest spin of an idle thread. */
-static int64_t spin_longest(void)
+int64_t spin_longest(void)
 {
     static _Atomic int64_t known = -1;
     int64_t ns = atomic_load_explicit(&known, memory_order_relaxed);
@@ -50,17 +49,15 @@ static int64_t spin_longest(void)
     return ns;
 }
 
-int64_t spin_limit(int64_t *state)
+int64_t spin_limit(int64_t *state, int64_t longest)
 {
-    int64_t longest = spin_longest();
     if (*state == 0 || *state > longest)
         *state = longest;
     return *state;
 }
 
-void spin_adapt(int64_t *state, int64_t idle_ns)
+void spin_adapt(int64_t *state, int64_t longest, int64_t idle_ns)
 {
-    int64_t longest = spin_longest();
     *state = idle_ns < 2 * longest ? longest : *state / 2 > SPIN_SHORT_NS ? *state / 2 : SPIN_SHORT_NS;
 }
 
@@ -136,7 +133,7 @@ static void *work(void *unused)
             seen = open;
             continue;
         }
-        int64_t begin = clock_ns(), until = begin + spin_limit(&spin);
+        int64_t begin = clock_ns(), until = begin + spin_limit(&spin, spin_longest());
         uint32_t now;
         while ((now = atomic_load_explicit(&pool.open, memory_order_relaxed)) == open && clock_ns() < until)
             for (int i = 0; i < 16 && atomic_load_explicit(&pool.open, memory_order_relaxed) == open; i++)
@@ -146,7 +143,7 @@ static void *work(void *unused)
         atomic_fetch_add(&pool.sleepers, 1);
         futex_wait(&pool.open, open, -1, false);
         atomic_fetch_sub(&pool.sleepers, 1);
-        spin_adapt(&spin, clock_ns() - begin);
+        spin_adapt(&spin, spin_longest(), clock_ns() - begin);
     }
     return NULL;
 }

@@ -9,8 +9,9 @@
  * that was shorter than the longest spin it spins that long, after longer ones half as long as before. Waking costs the
  * waker 2 to 8 µs and the work 10 to 50. A thread that waits for a result spins for a fixed short time. */
 enum { SPIN_SHORT_NS = 10000, SPIN_LONG_NS = 50000 };
-int64_t spin_limit(int64_t *state); /* state: 0 at first, the thread's own */
-void spin_adapt(int64_t *state, int64_t idle_ns);
+int64_t spin_longest(void);
+int64_t spin_limit(int64_t *state, int64_t longest); /* state: 0 at first, the thread's own */
+void spin_adapt(int64_t *state, int64_t longest, int64_t idle_ns);
 
 /* Child after fork: the workers do not exist here. */
 void pool_after_fork(void);

@@ -173,7 +173,10 @@ aclError aclrtStreamAbort(aclrtStream stream)
 {
     struct stream *s = NULL;
     TRY(stream_get(stream, &s));
+    if (stream_running() == s)
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "a stream cannot be aborted by its own callback");
     stream_abort(s, ACL_ERROR_RT_STREAM_ABORT);
+    stream_wait(s, -1); /* a running operator is let finish */
     return ACL_SUCCESS;
 }
 

@@ -217,7 +217,9 @@ static bool has_work(struct stream *s, uint64_t done)
 static bool await_work(struct stream *s)
 {
     uint64_t done = atomic_load(&s->finished);
-    int64_t begin = clock_ns(), until = begin + spin_limit(&s->spin);
+    /* with two CPUs a spinning device thread takes the pool's */
+    int64_t longest = cpu_count() > 2 ? spin_longest() : SPIN_SHORT_NS;
+    int64_t begin = clock_ns(), until = begin + spin_limit(&s->spin, longest);
     do {
         for (int i = 0; i < 32; i++) {
             if (has_work(s, done))
@@ -230,7 +232,7 @@ static bool await_work(struct stream *s)
         atomic_store(&s->asleep, 1);
         if (has_work(s, done)) {
             atomic_store(&s->asleep, 0);
-            spin_adapt(&s->spin, clock_ns() - begin);
+            spin_adapt(&s->spin, longest, clock_ns() - begin);
             return true;
         }
         if (atomic_load(&s->end) || atomic_load(&stopping)) {
@@ -252,7 +254,8 @@ static void *serve(void *arg)
             break;
         uint64_t i = atomic_load_explicit(&s->finished, memory_order_relaxed);
         struct slot *slot = &s->ring[i % RING];
-        if (atomic_load(&stopping) || atomic_load_explicit(&s->stopped, memory_order_relaxed)) {
+        if (atomic_load(&stopping) || atomic_load_explicit(&s->stopped, memory_order_relaxed) ||
+            i < atomic_load_explicit(&s->drop_until, memory_order_relaxed)) {
             if (slot->task.release)
                 slot->task.release(slot->task.arg);
         } else {
@@ -285,7 +288,7 @@ static void *serve(void *arg)
 static void wake_device(struct stream *s)
 {
     atomic_fetch_add(&s->wake, 1);
-    if (atomic_load(&s->asleep))
+    if (atomic_load(&s->asleep) && atomic_exchange(&s->asleep, 0))
         futex_wake(&s->wake, 1, false);
 }
 
@@ -416,7 +419,7 @@ int stream_enqueue(aclrtStream handle, const struct task *task)
     if (__builtin_expect(status != 0, 0))
         return drop(task, status);
     uint32_t state = STREAM_IDLE;
-    if (task->work < at_once_limit() && me->running != s &&
+    if (task->work < at_once_limit() && me->running != s && !atomic_load_explicit(&s->stopped, memory_order_relaxed) &&
         atomic_compare_exchange_strong_explicit(&s->state, &state, STREAM_AT_ONCE, memory_order_acquire,
                                                 memory_order_relaxed))
         return run_at_once(me, s, task);
@@ -476,8 +479,7 @@ void stream_abort(struct stream *s, int code)
         free(s->error_text);
         s->error_text = strdup("the tasks of the stream were aborted");
     }
-    if (busy)
-        atomic_store(&s->stopped, 1); /* until stream_take_error() */
+    atomic_store(&s->drop_until, atomic_load(&s->pushed));
     atomic_fetch_add(&s->aborts, 1);
     pthread_mutex_unlock(&s->lock);
 }

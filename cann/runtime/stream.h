@@ -51,6 +51,7 @@ struct stream {
     uint32_t failed_task;
 
     _Alignas(64) _Atomic uint64_t finished;
+    _Atomic uint64_t drop_until; /* tasks before this one were aborted */
     _Atomic uint32_t finish_word; /* changes with `finished`, for waiters to sleep on */
     _Atomic uint32_t waiters;
 

@@ -216,14 +216,10 @@ static void notes(void)
 
 int main(int argc, char **argv)
 {
-    static const struct part parts[] = {{"fork_before", fork_before},
-                                        {"fork_after", fork_after},
-                                        {"interrupted", interrupted},
-                                        {"wait_for_ever", wait_for_ever},
-                                        {"logging", logging},
-                                        {"notes", notes},
-                                        {"rotating", rotating},
-                                        {NULL, NULL}};
+    static const struct part parts[] = {{"fork_before", fork_before}, {"fork_after", fork_after},
+                                        {"interrupted", interrupted}, {"wait_for_ever", wait_for_ever},
+                                        {"logging", logging},         {"notes", notes},
+                                        {"rotating", rotating},       {NULL, NULL}};
     child_main(argc, argv, parts);
     CHECK_CHILD("fork_before", "");
     CHECK_CHILD("fork_after", "");
