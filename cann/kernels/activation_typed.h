@@ -44,12 +44,7 @@ INLINE T FN(elu)(T x, const T *s)
 }
 EXPAND1(elu, T, FN(elu)(x, s))
 
-INLINE T FN(gelu)(T x)
-{
-    T density;
-    return x * FN(normal_cdf)(x, &density);
-}
-EXPAND1(gelu, T, FN(gelu)(x))
+EXPAND1(gelu, T, x *FN(normal_cdf)(x))
 
 /* 0.5 x (1 + tanh u) = x sigmoid(2u), u = √(2/π) (x + 0.044715 x³) */
 INLINE T FN(gelu_inner)(T x)
@@ -104,12 +99,7 @@ INLINE T FN(softplus_grad)(T g, T y, const T *s)
 }
 EXPAND2(softplus_grad, T, FN(softplus_grad)(x, y, s))
 
-INLINE T FN(gelu_grad)(T g, T y)
-{
-    T density, cdf = FN(normal_cdf)(y, &density);
-    return g * (cdf + y * density);
-}
-EXPAND2(gelu_grad, T, FN(gelu_grad)(x, y))
+EXPAND2(gelu_grad, T, x *FN(gelu_slope)(y))
 
 /* q = sigmoid(2u): d(x q)/dx = q + x q (1 - q) 2 du/dx */
 INLINE T FN(gelu_tanh_grad)(T g, T y)
