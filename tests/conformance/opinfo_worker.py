@@ -109,8 +109,9 @@ class Worker(Mover, Comparer):
         packet = getattr(self.t.ops.aten, op.aten_name or op.name, None)
         if packet is None:
             return False
-        names = ("aten::" + packet.__name__ + ("" if v == "default" else "." + v) for v in packet.overloads())
-        return any(self.t._C._dispatch_has_kernel_for_dispatch_key(name, key) for name in names)
+        overloads = ("aten::" + packet.__name__ + ("" if v == "default" else "." + v) for v in packet.overloads())
+        known = (name for name in overloads if self.t._C._dispatch_has_kernel(name))  # the others are TorchScript's alone
+        return any(self.t._C._dispatch_has_kernel_for_dispatch_key(name, key) for name in known)
 
     def run_op(self, i, dtypes, skip):
         t, op = self.t, self.db[i]
