@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See attention.h. */
+#include "attention.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "vmath.h"
+
+enum { LANES = 16 };
+
+static float add_lanes(const float *lane)
+{
+    float s[LANES];
+    for (int i = 0; i < LANES; i++)
+        s[i] = lane[i];
+    for (int width = LANES / 2; width; width /= 2)
+        for (int i = 0; i < width; i++)
+            s[i] += s[i + width];
+    return s[0];
+}
+
+/* Bias and masks: what is hidden becomes -inf. */
+static void see(const struct attention_row *row, float *score)
+{
+    if (row->bias && row->bias_step == 1)
+        for (int64_t j = 0; j < row->n; j++)
+            score[j] += row->bias_scale * row->bias[j];
+    else if (row->bias)
+        for (int64_t j = 0; j < row->n; j++)
+            score[j] += row->bias_scale * row->bias[j * row->bias_step];
+    if (row->hidden && row->hidden_step == 1)
+        for (int64_t j = row->from; j < row->to; j++)
+            score[j] = row->hidden[j] ? -INFINITY : score[j];
+    else if (row->hidden)
+        for (int64_t j = row->from; j < row->to; j++)
+            score[j] = row->hidden[j * row->hidden_step] ? -INFINITY : score[j];
+    for (int64_t j = 0; j < row->from; j++)
+        score[j] = -INFINITY;
+    for (int64_t j = row->to; j < row->n; j++)
+        score[j] = -INFINITY;
+}
+
+static float largest(const float *x, int64_t n, float start)
+{
+    float lane[LANES];
+    int64_t j = 0;
+    for (int i = 0; i < LANES; i++)
+        lane[i] = start;
+    for (; j + LANES <= n; j += LANES)
+        for (int i = 0; i < LANES; i++)
+            lane[i] = x[j + i] > lane[i] ? x[j + i] : lane[i];
+    for (; j < n; j++)
+        lane[0] = x[j] > lane[0] ? x[j] : lane[0];
+    for (int i = 1; i < LANES; i++)
+        lane[0] = lane[i] > lane[0] ? lane[i] : lane[0];
+    return lane[0];
+}
+
+static bool kept(const struct attention_row *row, int64_t j)
+{
+    int64_t bit = row->keep_bit + j;
+    return row->keep[bit >> 3] >> (bit & 7) & 1;
+}
+
+static float softmax(const struct attention_row *row, float *score, float *max, float *sum)
+{
+    float lane[LANES] = {0}, old = *max;
+    int64_t j = 0;
+    see(row, score);
+    float top = largest(score, row->n, old);
+    *max = top;
+    float shift = top == -INFINITY ? 0 : top; /* nothing seen yet: exp(-inf - 0) is 0 */
+    for (; j + LANES <= row->n; j += LANES)
+        for (int i = 0; i < LANES; i++) {
+            float p = exp_f32(score[j + i] - shift);
+            score[j + i] = p;
+            lane[i] += p;
+        }
+    for (int i = 0; j < row->n; j++, i++) {
+        score[j] = exp_f32(score[j] - shift);
+        lane[i] += score[j];
+    }
+    float factor = old == -INFINITY ? 0 : exp_f32(old - shift);
+    *sum = *sum * factor + add_lanes(lane);
+    for (j = 0; row->keep && j < row->n; j++)
+        score[j] = kept(row, j) ? score[j] * row->keep_scale : 0;
+    return factor;
+}
+
+static void weights(const struct attention_row *row, float *score, float *after, float max, float sum)
+{
+    float inverse = sum > 0 ? 1 / sum : 0, shift = max == -INFINITY ? 0 : max;
+    see(row, score);
+    for (int64_t j = 0; j < row->n; j++)
+        score[j] = exp_f32(score[j] - shift) * inverse;
+    for (int64_t j = 0; row->keep && j < row->n; j++)
+        after[j] = kept(row, j) ? score[j] * row->keep_scale : 0;
+    for (int64_t j = 0; !row->keep && after != score && j < row->n; j++)
+        after[j] = score[j];
+}
+
+static void gradient(const struct attention_row *row, float *grad, const float *weight, float dot)
+{
+    for (int64_t j = 0; row->keep && j < row->n; j++)
+        grad[j] = kept(row, j) ? grad[j] * row->keep_scale : 0;
+    for (int64_t j = 0; j < row->n; j++)
+        grad[j] = weight[j] * (grad[j] - dot);
+}
+
+static float dot(int64_t n, const float *a, int64_t a_step, const float *b, int64_t b_step)
+{
+    float lane[LANES] = {0};
+    int64_t j = 0;
+    if (a_step == 1 && b_step == 1)
+        for (; j + LANES <= n; j += LANES)
+            for (int i = 0; i < LANES; i++)
+                lane[i] += a[j + i] * b[j + i];
+    for (; j < n; j++)
+        lane[j % LANES] += a[j * a_step] * b[j * b_step];
+    return add_lanes(lane);
+}
+
+static void scale(int64_t n, float *x, float by)
+{
+    for (int64_t j = 0; j < n; j++)
+        x[j] *= by;
+}
+
+const struct attention_kernels ISA(attention_kernels) = {
+    .softmax = softmax,
+    .weights = weights,
+    .gradient = gradient,
+    .dot = dot,
+    .scale = scale,
+};
