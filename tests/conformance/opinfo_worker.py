@@ -324,7 +324,7 @@ class Worker(Mover, Comparer):
             return "skip", str(e)
         except _Err as e:
             return "error", str(e)
-        m = self.verdict(op, s, do, ro, dt, self.rand, None)
+        m = self.verdict(op, s, do, ro, dt, self.rand, fn)
         return ("ok", "") if m is None else ("wrong", m)
 
     def ck_out(self, op, dt, s):
@@ -370,5 +370,6 @@ class Worker(Mover, Comparer):
             do = self.to_cpu(do)
             w = (lambda z: z) if single else (lambda z: type(exp)(z) if hasattr(exp, "_fields") else type(exp)(z))
             do, ro = [post(w(z)) for z in do], [post(w(z)) for z in ro]
-        m = self.verdict(op, s, do, ro, dt, self.rand, None)
+        self.where = "cpu"
+        m = self.verdict(op, s, do, ro, dt, self.rand, None if self.processed(s) else fn)
         return ("ok", "") if m is None else ("wrong", m)

@@ -140,6 +140,8 @@ def test_save_and_load(weights_only, legacy, two_devices):
     for where, device in (("cpu", "cpu"), ("npu", "npu:0"), ("npu:1", "npu:1"), (torch.device("npu:0"), "npu:0")):
         assert str(load(where)["x"].device) == device and load(where)["x"].tolist() == x.tolist()
     assert str(load({"npu:1": "npu:0"})["x"].device) == "npu:0"
+    assert {str(t.device) for t in load({"npu": "cpu"}).values()} == {"cpu"}
+    assert str(load({"npu": "cpu", "npu:1": "npu:0"})["x"].device) == "npu:0" and not load({"cuda:0": "cpu"})["x"].is_cpu
     assert str(load(lambda storage, location: storage)["x"].device) == "cpu"
     assert str(load(lambda storage, location: storage.npu(0))["x"].device) == "npu:0"
     with pytest.raises(RuntimeError, match="device 9 but torch.npu.device_count"):
