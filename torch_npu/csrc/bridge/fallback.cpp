@@ -147,8 +147,11 @@ Tensor Run::to_cpu(const Tensor& t, bool written) {
       return known.cpu;
   Alias& alias = alias_of(t);
   alias.written |= written;
-  pairs.push_back({t, host_tensor(alias.cpu, t.unsafeGetTensorImpl())});
-  return pairs.back().cpu;
+  Tensor cpu = host_tensor(alias.cpu, t.unsafeGetTensorImpl());
+  cpu.unsafeGetTensorImpl()->_set_conj(t.is_conj()); // products and solvers take these as they are, without a resolved copy
+  cpu.unsafeGetTensorImpl()->_set_neg(t.is_neg());
+  pairs.push_back({t, cpu});
+  return cpu;
 }
 
 void Run::argument(IValue& v, int i) {

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Operators that run on the CPU instead: the same results, whatever the tensors look like."""
+
+import warnings
+
+import pytest
+
+import torch
+
+
+def on_both(function, *tensors):
+    """The results on the CPU and on the NPU, both on the CPU, and how many calls ran on the CPU instead."""
+    expected = function(*tensors)
+    torch.npu.utils.reset_cpu_fallback_count()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        got = function(*(t.npu() for t in tensors))
+    return expected, got.cpu(), sum(torch.npu.utils.cpu_fallback_count().values())
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a, b: a.mH @ b,
+        lambda a, b: a.conj() @ b.conj(),
+        lambda a, b: torch.linalg.solve(a.mH, b),
+        lambda a, b: torch.addmm(b, a.conj(), b.mH, alpha=2),
+        lambda a, b: torch.linalg.inv(a.conj()),
+        lambda a, b: torch.bmm(a[None].mH, b[None]),
+        lambda a, b: torch.vdot(a[0], b[0]),
+        lambda a, b: (a.conj().imag @ b.real),
+        lambda a, b: torch._neg_view(a) @ b,
+    ],
+)
+def test_lazily_conjugated_and_negated_arguments(function):
+    g = torch.Generator().manual_seed(1)
+    a, b = (torch.randn(4, 4, dtype=torch.complex64, generator=g) for _ in range(2))
+    expected, got, _ = on_both(function, a, b)
+    assert torch.allclose(got.resolve_conj().resolve_neg(), expected.resolve_conj().resolve_neg(), atol=1e-5)
+
+
+def test_eigenvectors_have_gradients():
+    x = torch.randn(5, 5, generator=torch.Generator().manual_seed(0))
+
+    def gradient(x):
+        x = x.detach().requires_grad_()
+        values, vectors = torch.linalg.eig(x)
+        (vectors.abs().sum() + values.abs().sum()).backward()
+        return x.grad
+
+    expected, got, fallbacks = on_both(gradient, x)
+    assert torch.allclose(got, expected, atol=1e-4) and fallbacks
+
+
+def test_views_and_in_place():
+    x = torch.arange(24.0).view(4, 6)
+    for view in (lambda t: t.t(), lambda t: t[1:, ::2], lambda t: t[2], lambda t: t.unfold(1, 3, 1)):
+        expected, got, _ = on_both(lambda t, view=view: torch.special.bessel_j0(view(t)), x)
+        assert torch.allclose(got, expected)
+    y = x.npu()
+    z = y[:, 1:3]
+    torch.special.bessel_j0(z, out=z)
+    assert torch.allclose(y[:, 1:3].cpu(), torch.special.bessel_j0(x[:, 1:3])) and y[:, 0].cpu().equal(x[:, 0])
+
+
+def test_out_is_resized():
+    out = torch.empty(0, device="npu")
+    torch.special.bessel_j1(torch.ones(3, device="npu"), out=out)
+    assert torch.allclose(out.cpu(), torch.special.bessel_j1(torch.ones(3)))
