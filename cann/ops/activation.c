@@ -55,6 +55,93 @@ int prepare_glu_backward(struct plan *plan, const struct op_row *row, const unio
     return ACLNN_SUCCESS;
 }
 
+/* gelu of one half times the other: the right one is activated unless the argument says left. `at`: argument indices.
+ */
+static int geglu_halves(struct plan *plan, const struct op_row *row, const union op_value *arg, int self, int dim,
+                        struct view *half[2], int32_t *at)
+{
+    TRY(plan_check_dtype(plan, self, floats, FLOATS));
+    TRY(find_halves(plan, row, self, arg[self].tensor, arg[dim].i, at));
+    const struct view *whole = plan_view(plan, arg[self].tensor);
+    bool left = row->params > dim + 2 && row->param[dim + 2].kind == 'i' && arg[dim + 2].i;
+    half[0] = half_of(plan, whole, *at, left);  /* passes */
+    half[1] = half_of(plan, whole, *at, !left); /* is activated */
+    return ACLNN_SUCCESS;
+}
+
+int prepare_geglu(struct plan *plan, const struct op_row *row, const union op_value *arg)
+{
+    struct view *half[2], *out = plan_view(plan, arg[row->params - 2].tensor);
+    struct view *gelu = plan_view(plan, arg[row->params - 1].tensor);
+    int32_t at = 0;
+    TRY(geglu_halves(plan, row, arg, 0, 1, half, &at));
+    int op = arg[2].i == 1 ? ACTIVATION_GELU_TANH : ACTIVATION_GELU;
+    aclDataType type = half[0]->dtype;
+    TRY(plan_elementwise(plan, op, type, gelu, &half[1], 1, NULL));
+    return plan_elementwise(plan, BINARY_MUL, type, out, (struct view *[]){half[0], gelu}, 2, NULL);
+}
+
+int prepare_geglu_backward(struct plan *plan, const struct op_row *row, const union op_value *arg)
+{
+    struct view *half[2], *to_half[2], *grad = plan_view(plan, arg[0].tensor), *gelu = plan_view(plan, arg[2].tensor);
+    int32_t at = 0;
+    TRY(geglu_halves(plan, row, arg, 1, 3, half, &at));
+    int out = row->params - 1, op = arg[4].i == 1 ? GRADIENT_GELU_TANH : GRADIENT_GELU;
+    TRY(plan_check_shape(plan, out, arg[1].tensor->view.rank, arg[1].tensor->view.dim));
+    const struct view *to = plan_view(plan, arg[out].tensor);
+    bool left = row->params > 6 && arg[5].i;
+    to_half[0] = half_of(plan, to, at, left);
+    to_half[1] = half_of(plan, to, at, !left);
+    aclDataType type = half[0]->dtype, exact = type == ACL_DOUBLE ? ACL_DOUBLE : ACL_FLOAT;
+    struct view *product = plan_temp(plan, exact, half[0]->rank, half[0]->dim);
+    TRY(plan_elementwise(plan, BINARY_MUL, type, to_half[0], (struct view *[]){grad, gelu}, 2, NULL));
+    TRY(plan_elementwise(plan, BINARY_MUL, exact, product, (struct view *[]){grad, half[0]}, 2, NULL));
+    return plan_elementwise(plan, op, exact, to_half[1], (struct view *[]){product, half[1]}, 2, NULL);
+}
+
+/* celu and selu are elu with other numbers; code: elu or its gradient from the result */
+int prepare_celu(struct plan *plan, const struct op_row *row, const union op_value *arg)
+{
+    double alpha = scalar_double(arg[1].scalar);
+    struct elementwise_param param = {.d = {alpha, 1.0, 1.0 / alpha}};
+    TRY(plan_check_dtype(plan, 0, floats, FLOATS));
+    struct view *self = plan_view(plan, arg[0].tensor);
+    struct view *out = row->params == 2 ? self : plan_view(plan, arg[2].tensor);
+    if (alpha == 0.0)
+        return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "%s: alpha must not be 0.", row->name);
+    return plan_elementwise(plan, row->code, self->dtype, out, &self, 1, &param);
+}
+
+int prepare_selu(struct plan *plan, const struct op_row *row, const union op_value *arg)
+{
+    const struct elementwise_param param = {
+        .d = {1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1.0}};
+    struct view *in[2];
+    int n = row->code == ACTIVATION_ELU ? 1 : 2;
+    for (int k = 0; k < n; k++) {
+        TRY(plan_check_dtype(plan, k, floats, FLOATS));
+        in[k] = plan_view(plan, arg[k].tensor);
+    }
+    struct view *out = row->params == n ? in[0] : plan_view(plan, arg[n].tensor);
+    return plan_elementwise(plan, row->code, in[0]->dtype, out, in, n, &param);
+}
+
+/* relu(self + alpha other), the second step in place */
+int prepare_add_relu(struct plan *plan, const struct op_row *row, const union op_value *arg)
+{
+    double alpha = scalar_double(arg[2].scalar);
+    struct elementwise_param param = {.d = {alpha}, .i = {scalar_int(arg[2].scalar)}};
+    struct view *in[] = {plan_view(plan, arg[0].tensor), plan_view(plan, arg[1].tensor)};
+    struct view *out = row->params == 3 ? in[0] : plan_view(plan, arg[3].tensor), *sum = out;
+    aclDataType type = dtype_promote(in[0]->dtype, in[1]->dtype);
+    if (!elementwise_has(ACTIVATION_RELU, type))
+        return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "%s: not implemented for %s.", row->name, dtype_name(type));
+    if (out->dtype != type)
+        sum = plan_temp(plan, type, out->rank, out->dim);
+    TRY(plan_elementwise(plan, BINARY_ADD_SCALED, type, sum, in, 2, &param));
+    return plan_elementwise(plan, ACTIVATION_RELU, type, out, &sum, 1, NULL);
+}
+
 /* ---- prelu ---- */
 
 /* The weight as PyTorch's prelu spreads it: n values along dimension 1; any other broadcastable shape as it is. */
