@@ -149,7 +149,6 @@ static int run_launch(void *arg)
 {
     struct launch *l = arg;
     struct stream *s = stream_running();
-    uint32_t aborts = atomic_load(&s->aborts);
     pthread_mutex_lock(&lock);
     struct subscription *sub = *find(s);
     struct queue *q = sub ? queue_of(sub->thread, false) : NULL;
@@ -167,7 +166,7 @@ static int run_launch(void *arg)
     if (!q)
         return fail(ACL_ERROR_RT_STREAM_NO_CB_REG, "no thread processes the callbacks of stream %u", s->handle.id);
     while (l->block && !atomic_load(&l->report->state))
-        if (!stream_pause(s, aborts, &l->report->state, 0, false))
+        if (!stream_pause(s, &l->report->state, 0, false))
             break;
     return ACL_SUCCESS;
 }

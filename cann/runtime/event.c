@@ -215,7 +215,7 @@ static int run_wait(void *arg)
     struct mark *m = arg;
     struct event *e = m->event;
     struct stream *s = stream_running();
-    uint32_t aborts = atomic_load(&s->aborts), done;
+    uint32_t done;
     int64_t limit = m->limit ? clock_ns() + m->limit : INT64_MAX;
     int status = ACL_SUCCESS;
     atomic_fetch_add(e->waiters, 1);
@@ -225,7 +225,7 @@ static int run_wait(void *arg)
                           (long long)(m->limit / 1000000), e->handle.id);
             break;
         }
-        if (!stream_pause(s, aborts, e->done, done, e->record != NULL))
+        if (!stream_pause(s, e->done, done, e->record != NULL))
             break;
     }
     atomic_fetch_sub(e->waiters, 1);

@@ -220,7 +220,6 @@ static int run_wait(void *arg)
     struct signal *g = arg;
     struct stream *s = stream_running();
     _Atomic uint32_t *word = g->notify->record->words;
-    uint32_t aborts = atomic_load(&s->aborts);
     int64_t end = g->limit ? clock_ns() + g->limit : INT64_MAX;
     int status = ACL_SUCCESS;
     atomic_fetch_add(&word[1], 1);
@@ -235,7 +234,7 @@ static int run_wait(void *arg)
             status = timed_out(s, g->limit);
             break;
         }
-        if (!stream_pause(s, aborts, word, now, true))
+        if (!stream_pause(s, word, now, true))
             break;
     }
     atomic_fetch_sub(&word[1], 1);
@@ -362,13 +361,12 @@ static int run_value_wait(void *arg)
     struct signal *g = arg;
     struct stream *s = stream_running();
     _Atomic uint64_t *memory = memory_usable(g->memory);
-    uint32_t aborts = atomic_load(&s->aborts);
     for (int turn = 0; !value_met(atomic_load(memory), g->value, g->mode); turn++) {
         if (turn < 1000) {
             cpu_relax();
             continue;
         }
-        if (atomic_load(&s->aborts) != aborts)
+        if (stream_aborted(s))
             break;
         nanosleep(&(struct timespec){0, turn < 2000 ? 20000 : 500000}, NULL);
     }

@@ -252,10 +252,12 @@ static void *serve(void *arg)
     while (await_work(s)) {
         if (atomic_load(&stopping) && stream_is_idle(s))
             break;
+        /* An abort sets drop_until, then changes aborts; we look the other way round, so none is missed. */
+        s->aborts_seen = atomic_load(&s->aborts);
         uint64_t i = atomic_load_explicit(&s->finished, memory_order_relaxed);
         struct slot *slot = &s->ring[i % RING];
         if (atomic_load(&stopping) || atomic_load_explicit(&s->stopped, memory_order_relaxed) ||
-            i < atomic_load_explicit(&s->drop_until, memory_order_relaxed)) {
+            i < atomic_load(&s->drop_until)) {
             if (slot->task.release)
                 slot->task.release(slot->task.arg);
         } else {
@@ -461,12 +463,17 @@ int stream_wait(struct stream *s, int64_t ms)
     return status;
 }
 
-bool stream_pause(struct stream *s, uint32_t aborts, _Atomic uint32_t *word, uint32_t seen, bool shared)
+bool stream_aborted(struct stream *s)
 {
-    if (atomic_load(&s->aborts) != aborts || atomic_load(&stopping))
+    return atomic_load(&s->aborts) != s->aborts_seen || atomic_load(&stopping);
+}
+
+bool stream_pause(struct stream *s, _Atomic uint32_t *word, uint32_t seen, bool shared)
+{
+    if (stream_aborted(s))
         return false;
     futex_wait(word, seen, 5000000, shared);
-    return atomic_load(&s->aborts) == aborts && !atomic_load(&stopping);
+    return !stream_aborted(s);
 }
 
 void stream_abort(struct stream *s, int code)

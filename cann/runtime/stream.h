@@ -51,7 +51,7 @@ struct stream {
     uint32_t failed_task;
 
     _Alignas(64) _Atomic uint64_t finished;
-    _Atomic uint64_t drop_until; /* tasks before this one were aborted */
+    _Atomic uint64_t drop_until;  /* tasks before this one were aborted */
     _Atomic uint32_t finish_word; /* changes with `finished`, for waiters to sleep on */
     _Atomic uint32_t waiters;
 
@@ -59,6 +59,7 @@ struct stream {
     _Atomic uint32_t asleep;
     int64_t spin;            /* the device thread's: see pool.h */
     _Atomic uint32_t aborts; /* changes when waiting tasks must give up */
+    uint32_t aborts_seen;    /* before the running task was looked at; device thread */
     _Atomic uint32_t end;    /* the device thread ends when the queue is empty */
 };
 
@@ -91,9 +92,10 @@ bool stream_has_error(struct stream *stream);
 /* Drops queued tasks and makes waiting ones give up; code becomes the pending error when something was dropped. */
 void stream_abort(struct stream *stream, int code);
 
-/* From a task that waits: sleeps on word while it is `seen`, at most a slice; false when the stream was aborted.
- * aborts: the value of stream->aborts when the task began. */
-bool stream_pause(struct stream *stream, uint32_t aborts, _Atomic uint32_t *word, uint32_t seen, bool shared);
+/* From a task that waits: must it give up? And: sleeps on word while it is `seen`, at most a slice; false when it must.
+ */
+bool stream_aborted(struct stream *stream);
+bool stream_pause(struct stream *stream, _Atomic uint32_t *word, uint32_t seen, bool shared);
 
 /* The stream whose task this thread runs (NULL: none). */
 struct stream *stream_running(void);

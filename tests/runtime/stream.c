@@ -98,6 +98,13 @@ static void aborting(void)
     CHECK_EQ(aclrtDeviceTaskAbort(0, 10000), 0);
     CHECK_EQ(aclrtSynchronizeStream(a), ACL_ERROR_RT_DEVICE_TASK_ABORT);
     CHECK_EQ(aclrtSynchronizeStream(b), ACL_ERROR_RT_DEVICE_TASK_ABORT);
+    for (int i = 0; i < 500; i++) { /* whatever the device thread is just about to do */
+        CHECK_EQ(aclrtWaitAndResetNotify(never, a, 0), 0);
+        for (volatile int spin = i % 50 * 40; spin > 0; spin--)
+            ;
+        CHECK_EQ(aclrtStreamAbort(a), 0);
+        CHECK_EQ(aclrtSynchronizeStreamWithTimeout(a, 10000), ACL_ERROR_RT_STREAM_ABORT);
+    }
     CHECK_EQ(aclrtStreamAbort(a), 0); /* idle: nothing to tell */
     CHECK_EQ(aclrtSynchronizeStream(a), 0);
     /* destroying: patiently or by force */
