@@ -616,9 +616,7 @@ static int run_masked_scatter(void *arg)
         if (!mask[i])
             continue;
         if (at == have)
-            return fail(ACLNN_ERR_PARAM_INVALID,
-                        "masked_scatter: expected self and source to have same dtypes and source to have enough "
-                        "elements: number of elements of source < number of ones in mask");
+            return fail(ACLNN_ERR_PARAM_INVALID, "Number of elements of source < number of ones in mask");
         memcpy(t->self->data + (size_t)i * size, t->src->data + (size_t)at++ * size, size);
     }
     return ACLNN_SUCCESS;

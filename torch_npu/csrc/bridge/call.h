@@ -100,6 +100,8 @@ bool pointwise_strides(const struct npu_tensor *const *inputs, int n, int32_t ra
 bool scalar_from_memory(aclDataType t, const void *data, struct npu_scalar *value);
 
 /* bridge (C++) */
+const char *call_exception_text(struct call *c); /* memory of the call */
+void call_exception_drop(struct call *c);
 int call_take_device(struct call *c, size_t bytes, void **data); /* a temporary block on the current stream */
 int call_wait(struct call *c);
 int call_read(struct call *c, const void *device, size_t bytes, void *host);                        /* waits, copies */

@@ -260,6 +260,26 @@ npu_tensor* result_list_at(call* c, int k, size_t j, aclDataType dtype, int32_t 
   }
 }
 
+const char* call_exception_text(call* c) {
+  std::string text;
+  try {
+    std::rethrow_exception(*static_cast<std::exception_ptr*>(c->exception));
+  } catch (const c10::Error& e) {
+    text = e.what_without_backtrace();
+  } catch (const std::exception& e) {
+    text = e.what();
+  } catch (...) {
+  }
+  char* copy = static_cast<char*>(call_take(c, text.size() + 1));
+  memcpy(copy, text.c_str(), text.size() + 1);
+  return copy;
+}
+
+void call_exception_drop(call* c) {
+  delete static_cast<std::exception_ptr*>(c->exception);
+  c->exception = nullptr;
+}
+
 int call_take_device(call* c, size_t bytes, void** data) {
   try {
     held* h = static_cast<held*>(call_take(c, sizeof(held)));

@@ -61,6 +61,24 @@ int call_acl_error(struct call *c, aclError code, const char *what, const char *
     return c->status = CALL_ERROR;
 }
 
+const char *call_error_text(struct call *c)
+{
+    return c->status == CALL_OK ? NULL : c->exception ? call_exception_text(c) : c->message;
+}
+
+int call_reword(struct call *c, enum call_error_kind kind, const char *text)
+{
+    char *copy = strdup(text);
+    if (!copy)
+        return CALL_ERROR;
+    if (c->exception)
+        call_exception_drop(c);
+    free(c->message);
+    c->message = copy;
+    c->kind = kind;
+    return c->status = CALL_ERROR;
+}
+
 bool call_failed(struct call *c)
 {
     return c->status != CALL_OK;

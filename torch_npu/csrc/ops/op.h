@@ -158,6 +158,9 @@ int copy_tensor(struct call *c, const struct npu_tensor *dst, const struct npu_t
 enum { CALL_OK = 0, CALL_ERROR = -1, CALL_FALLBACK = 1 };
 enum call_error_kind { CALL_RUNTIME_ERROR, CALL_INDEX_ERROR, CALL_VALUE_ERROR, CALL_TYPE_ERROR, CALL_NOT_IMPLEMENTED };
 int call_error(struct call *c, enum call_error_kind kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* The recorded error's text (memory of the call; NULL if there is none), and another one in its place. */
+const char *call_error_text(struct call *c);
+int call_reword(struct call *c, enum call_error_kind kind, const char *text);
 bool call_failed(struct call *c); /* an earlier helper has recorded an error: return CALL_ERROR */
 
 /* ---- rows ---- */
