@@ -105,7 +105,8 @@ static int run_linspace(struct call *c, const struct aten_row *row)
     if (!steps)
         return CALL_OK;
     union aclnn_value v[5] = {{.s = &start}, {.s = &end}, {.i = steps}};
-    v[3].d = arg_double(c, 3, 10);
+    if (log)
+        v[3].d = arg_double(c, 3, 10);
     v[log ? 4 : 3].t = out;
     return launch(c, row->aclnn, v);
 }
