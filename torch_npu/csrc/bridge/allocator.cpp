@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "error.h"
+#include "history.h"
 #include "memory.h"
 
 namespace npu {
@@ -175,6 +176,8 @@ static void settle(Device& d, Block* block) {
     count_up(d.stats.inactive_split, small, 1);
     count_up(d.stats.inactive_split_bytes, small, block->size);
   }
+  if (__builtin_expect(history_on.load(std::memory_order_relaxed), 0))
+    history_add(Action::FREE_COMPLETED, block->device, block->stream, block->ptr, block->size);
   Block* gone[2] = {nullptr, nullptr};
   if (free_block(block->before)) {
     Block* before = block->before;
@@ -237,6 +240,8 @@ static void poll_pending(Device& d, bool wait) {
 static void release_segment(Device& d, Block* block) {
   bool small = block->pool->small;
   unlist_free(block);
+  if (history_on)
+    history_add(Action::SEGMENT_FREE, block->device, block->stream, block->ptr, block->size);
   cann.aclrtFree(block->ptr);
   d.stats.num_device_free++;
   count_down(d.stats.segment, small, 1);
@@ -284,6 +289,8 @@ static Block* new_segment(Device& d, Pool* pool, int device, int stream, size_t 
   if (bytes >= conf.max_split)
     d.stats.oversize_segments.increase(1);
   list_free(block);
+  if (history_on)
+    history_add(Action::SEGMENT_ALLOC, device, stream, ptr, bytes);
   return block;
 }
 
@@ -291,6 +298,8 @@ static Block* new_segment(Device& d, Pool* pool, int device, int stream, size_t 
   size_t free = 0, total = 0;
   cann.aclrtGetMemInfo(HBM_MEM, &free, &total);
   d.stats.num_ooms++;
+  if (history_on)
+    history_add(Action::OOM, device, current_stream_index(device), (void*)free, bytes, {});
   std::string text = "NPU out of memory. Tried to allocate " + format_size(bytes) + " (NPU " + std::to_string(device) + "; " +
       format_size(total) + " total capacity; " + format_size((size_t)d.stats.allocated_bytes[0].current) + " already allocated; " +
       format_size((size_t)d.stats.active_bytes[0].current) + " current active; " + format_size(free) + " free; " +
@@ -341,6 +350,9 @@ Block* memory_take(int device, size_t bytes) {
   use_device(device);
   int stream = current_stream_index(device);
   Device& d = device_memory(device);
+  std::shared_ptr<c10::GatheredContext> context;
+  if (__builtin_expect(history_on.load(std::memory_order_relaxed), 0))
+    context = history_context();
   std::lock_guard<std::mutex> lock(d.lock);
   if (__builtin_expect(bytes > (size_t)1 << 56, 0))
     out_of_memory(d, device, bytes, conf);
@@ -390,6 +402,8 @@ Block* memory_take(int device, size_t bytes) {
   count_up(d.stats.requested_bytes, small, bytes);
   if (block->size >= conf.max_split)
     d.stats.oversize_allocations.increase(1);
+  if (__builtin_expect(history_on.load(std::memory_order_relaxed), 0))
+    history_add(Action::ALLOC, device, stream, block->ptr, block->size, std::move(context));
   return block;
 }
 
@@ -422,6 +436,8 @@ void memory_give(Block* block) noexcept {
   std::lock_guard<std::mutex> lock(d.lock);
   bool small = block->pool->small;
   block->allocated = false;
+  if (__builtin_expect(history_on.load(std::memory_order_relaxed), 0))
+    history_add(Action::FREE_REQUESTED, block->device, block->stream, block->ptr, block->size);
   count_down(d.stats.allocation, small, 1);
   count_down(d.stats.allocated_bytes, small, block->size);
   count_down(d.stats.requested_bytes, small, block->requested);

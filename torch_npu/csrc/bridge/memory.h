@@ -51,6 +51,10 @@ c10::Allocator* pinned_allocator();
 bool pinned_contains(const void* ptr);
 void pinned_record(const void* ptr, int device, int stream); // the host block is read or written by that stream
 void pinned_empty_cache();
+struct HostStats {
+  c10::CachingAllocator::Stat allocations, segments, allocated_bytes, reserved_bytes;
+};
+HostStats pinned_stats(bool reset_peak = false, bool reset_accumulated = false);
 
 // PYTORCH_NPU_ALLOC_CONF, parsed at first use (alloc_conf.cpp).
 struct AllocConf {

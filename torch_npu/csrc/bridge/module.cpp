@@ -3,6 +3,7 @@
 // wait gives the GIL back meanwhile.
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/Generator.h>
+#include <torch/csrc/profiler/combined_traceback.h>
 #include <torch/csrc/python_headers.h>
 
 #include <dirent.h>
@@ -13,6 +14,7 @@
 #include "error.h"
 #include "fallback.h"
 #include "generator.h"
+#include "history.h"
 #include "memory.h"
 #include "options.h"
 #include "version.h"
@@ -296,6 +298,40 @@ PyObject* piece_dict(const MemoryPiece& piece) {
                        "frames");
 }
 
+// Device traces in torch.cuda's form: a list for each device.
+PyObject* traces() {
+  PyObject* all = PyList_New(0);
+  for (int device = 0, n = device_count(); device < n; device++) {
+    std::vector<Event> events = history_events(device);
+    std::vector<torch::CapturedTraceback*> stacks;
+    for (const Event& event : events)
+      if (event.context)
+        stacks.push_back(static_cast<torch::CapturedTraceback*>(event.context.get()));
+    torch::SymbolizedTracebacks symbols = torch::symbolize(stacks);
+    size_t next = 0;
+    PyObject* list = PyList_New(0);
+    for (const Event& event : events) {
+      PyObject* frames = PyList_New(0);
+      if (event.context)
+        for (uint64_t index : symbols.tracebacks[next++]) {
+          const auto& frame = symbols.all_frames[index];
+          PyObject* made = Py_BuildValue("{s:s,s:K,s:s}", "filename", frame.filename.c_str(), "line", (unsigned long long)frame.lineno,
+                                         "name", frame.funcname.c_str());
+          PyList_Append(frames, made);
+          Py_XDECREF(made);
+        }
+      PyObject* dict = Py_BuildValue("{s:s,s:K,s:K,s:i,s:L,s:N}", "action", action_name(event.action), "addr",
+                                     (unsigned long long)event.address, "size", (unsigned long long)event.size, "stream", event.stream,
+                                     "time_us", (long long)event.time_us, "frames", frames);
+      PyList_Append(list, dict);
+      Py_XDECREF(dict);
+    }
+    PyList_Append(all, list);
+    Py_DECREF(list);
+  }
+  return all;
+}
+
 PyObject* snapshot(PyObject*) {
   PyObject* segments = PyList_New(0);
   for (const MemorySegment& segment : memory_snapshot()) {
@@ -317,7 +353,7 @@ PyObject* snapshot(PyObject*) {
     PyList_Append(segments, dict);
     Py_XDECREF(dict);
   }
-  return Py_BuildValue("{s:N,s:[],s:{s:s}}", "segments", segments, "device_traces", "allocator_settings", "PYTORCH_NPU_ALLOC_CONF",
+  return Py_BuildValue("{s:N,s:N,s:{s:s}}", "segments", segments, "device_traces", traces(), "allocator_settings", "PYTORCH_NPU_ALLOC_CONF",
                        memory_settings().c_str());
 }
 
@@ -355,6 +391,47 @@ PyObject* allocator_settings(PyObject* args) {
 }
 
 PyObject* allocator_backend(PyObject*) { return PyUnicode_FromString("native"); }
+
+PyObject* host_stats_dict(const HostStats& s) {
+  PyObject* dict = PyDict_New();
+  set_item(dict, "allocations", stat_dict(s.allocations));
+  set_item(dict, "segments", stat_dict(s.segments));
+  set_item(dict, "allocated_bytes", stat_dict(s.allocated_bytes));
+  set_item(dict, "reserved_bytes", stat_dict(s.reserved_bytes));
+  return dict;
+}
+PyObject* host_stats(PyObject*) { return host_stats_dict(pinned_stats()); }
+PyObject* reset_host_peak(PyObject*) {
+  pinned_stats(true, false);
+  return Py_NewRef(Py_None);
+}
+PyObject* reset_host_accumulated(PyObject*) {
+  pinned_stats(false, true);
+  return Py_NewRef(Py_None);
+}
+
+PyObject* record_history(PyObject* args) {
+  const char *enabled, *context, *stacks; // stacks are Python's in every case: reading C++ names takes minutes
+  unsigned long long entries;
+  parse(args, "zzsK", &enabled, &context, &stacks, &entries);
+  if (enabled)
+    history_start(context != nullptr, entries);
+  else
+    history_stop();
+  return Py_NewRef(Py_None);
+}
+
+PyObject* set_op_timeout(PyObject* args) {
+  unsigned int ms;
+  parse(args, "I", &ms);
+  if (cann.aclrtSetOpExecuteTimeOutWithMs)
+    ACL(aclrtSetOpExecuteTimeOutWithMs, ms);
+  else if (cann.aclrtSetOpExecuteTimeOut)
+    ACL(aclrtSetOpExecuteTimeOut, (ms + 999) / 1000);
+  else
+    TORCH_CHECK_NOT_IMPLEMENTED(false, "this CANN has no aclrtSetOpExecuteTimeOut", error_suffix(Module::PTA, Kind::NOT_SUPPORT));
+  return Py_NewRef(Py_None);
+}
 
 // ---- random numbers, options, fallbacks ----
 PyObject* get_default_generator(PyObject* args) {
@@ -447,6 +524,11 @@ PyMethodDef methods[] = {
     {"_npu_getDeviceMemories", entry<get_memories>, METH_VARARGS, nullptr},
     {"_npu_emptyCache", entry<empty_cache>, METH_VARARGS, nullptr},
     {"_npu_hostEmptyCache", entry<host_empty_cache>, METH_VARARGS, nullptr},
+    {"_npu_hostMemoryStats", entry<host_stats>, METH_VARARGS, nullptr},
+    {"_npu_resetPeakHostMemoryStats", entry<reset_host_peak>, METH_VARARGS, nullptr},
+    {"_npu_resetAccumulatedHostMemoryStats", entry<reset_host_accumulated>, METH_VARARGS, nullptr},
+    {"_npu_record_memory_history", entry<record_history>, METH_VARARGS, nullptr},
+    {"_npu_set_op_timeout_ms", entry<set_op_timeout>, METH_VARARGS, nullptr},
     {"_npu_setMemoryFraction", entry<set_fraction>, METH_VARARGS, nullptr},
     {"_npu_getMemoryFraction", entry<get_fraction>, METH_VARARGS, nullptr},
     {"_npu_npuCachingAllocator_raw_alloc", entry<raw_alloc>, METH_VARARGS, nullptr},

@@ -19,6 +19,7 @@ struct HostBlock {
 
 struct HostMemory {
   std::mutex lock;
+  HostStats stats;
   std::map<const char*, HostBlock*> all;
   std::vector<HostBlock*> free[64], waiting;
 };
@@ -59,6 +60,8 @@ static void give(void* context) {
   HostBlock* block = static_cast<HostBlock*>(context);
   std::lock_guard<std::mutex> lock(memory.lock);
   block->used = false;
+  memory.stats.allocations.decrease(1);
+  memory.stats.allocated_bytes.decrease(block->size);
   if (forked())
     return;
   if (finished(block))
@@ -80,11 +83,15 @@ static HostBlock* take(size_t bytes) {
     ACL(aclrtMallocHost, &ptr, (size_t)1 << size_class);
     block = new HostBlock{static_cast<char*>(ptr), (size_t)1 << size_class, true, {}};
     memory.all[block->ptr] = block;
+    memory.stats.segments.increase(1);
+    memory.stats.reserved_bytes.increase(block->size);
   } else {
     block = list.back();
     list.pop_back();
   }
   block->used = true;
+  memory.stats.allocations.increase(1);
+  memory.stats.allocated_bytes.increase(block->size);
   return block;
 }
 
@@ -125,11 +132,25 @@ void pinned_empty_cache() {
   for (auto& list : memory.free) {
     for (HostBlock* block : list) {
       cann.aclrtFreeHost(block->ptr);
+      memory.stats.segments.decrease(1);
+      memory.stats.reserved_bytes.decrease(block->size);
       memory.all.erase(block->ptr);
       delete block;
     }
     list.clear();
   }
+}
+
+HostStats pinned_stats(bool reset_peak, bool reset_accumulated) {
+  HostMemory& memory = host_memory();
+  std::lock_guard<std::mutex> lock(memory.lock);
+  for (auto* stat : {&memory.stats.allocations, &memory.stats.segments, &memory.stats.allocated_bytes, &memory.stats.reserved_bytes}) {
+    if (reset_peak)
+      stat->reset_peak();
+    if (reset_accumulated)
+      stat->reset_accumulated();
+  }
+  return memory.stats;
 }
 
 struct PinnedAllocator final : c10::Allocator {
