@@ -208,6 +208,38 @@ static double sinc(double x)
 MAP1(sinc, f32, sinc(x))
 MAP1(sinc, f64, sinc(x))
 
+/* The quantile of the normal distribution: a rational start (relative error 1.2e-9, P. J. Acklam's coefficients) and a
+ * step of Halley's method on erfc, which brings it to the last bits. */
+static double ndtri(double p)
+{
+    static const double a[] = {-39.69683028665376, 220.9460984245205,  -275.9285104469687,
+                               138.3577518672690,  -30.66479806614716, 2.506628277459239};
+    static const double b[] = {-54.47609879822406, 161.5858368580409,  -155.6989798598866,
+                               66.80131188771972,  -13.28068155288572, 1.0};
+    static const double c[] = {-0.007784894002430293, -0.3223964580411365, -2.400758277161838,
+                               -2.549732539343734,    4.374664141464968,   2.938163982698783};
+    static const double d[] = {0.007784695709041462, 0.3224671290700398, 2.445134137142996, 3.754408661907416, 1.0};
+    if (!(p > 0.0 && p < 1.0))
+        return p == 0.0 ? -INFINITY : p == 1.0 ? INFINITY : (double)NAN;
+    double tail = p < 0.5 ? p : 1.0 - p, x;
+    if (tail < 0.02425) {
+        double q = sqrt(-2.0 * log(tail));
+        x = (((((c[0] * q + c[1]) * q + c[2]) * q + c[3]) * q + c[4]) * q + c[5]) /
+            ((((d[0] * q + d[1]) * q + d[2]) * q + d[3]) * q + d[4]);
+    } else {
+        double q = tail - 0.5, r = q * q;
+        x = (((((a[0] * r + a[1]) * r + a[2]) * r + a[3]) * r + a[4]) * r + a[5]) * q /
+            (((((b[0] * r + b[1]) * r + b[2]) * r + b[3]) * r + b[4]) * r + b[5]);
+    }
+    double error = 0.5 * erfc(-x * 0x1.6a09e667f3bcdp-1) - tail;
+    double step = error * 0x1.40d931ff62706p+1 * exp(0.5 * x * x);
+    if (isfinite(step))
+        x -= step / (1.0 + 0.5 * x * step);
+    return p < 0.5 ? x : -x;
+}
+MAP1(ndtri, f32, ndtri(x))
+MAP1(ndtri, f64, ndtri(x))
+
 /* eps < 0: none; s[0] is eps */
 static double logit(double x, double eps)
 {
@@ -308,6 +340,7 @@ static const walk_loop loops[][ELEMENTWISE_DTYPES] = {
     AT(UNARY_LGAMMA) = {FLOATS(lgamma)},
     AT(UNARY_DIGAMMA) = {FLOATS(digamma)},
     AT(UNARY_SINC) = {FLOATS(sinc)},
+    AT(UNARY_NDTRI) = {FLOATS(ndtri)},
     AT(UNARY_LOGIT) = {FLOATS(logit)},
     AT(UNARY_NAN_TO_NUM) = {FLOATS(nan_to_num), INTS(copy), [ACL_BOOL] = loop_copy_u8},
     AT(UNARY_BITWISE_NOT) = {INTS(bitwise_not), [ACL_BOOL] = loop_bool_not_u8},

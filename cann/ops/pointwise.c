@@ -86,7 +86,8 @@ bool elementwise_has(int op, aclDataType type)
 static int cost_of(int op, aclDataType type)
 {
     bool wide = type == ACL_DOUBLE;
-    if (op == UNARY_ERFINV || op == UNARY_LGAMMA || op == UNARY_DIGAMMA || op == UNARY_SINC || op == UNARY_LOGIT)
+    if (op == UNARY_ERFINV || op == UNARY_LGAMMA || op == UNARY_DIGAMMA || op == UNARY_SINC || op == UNARY_NDTRI ||
+        op == UNARY_LOGIT)
         return 40;
     if (op >= UNARY_EXP && op <= UNARY_ERFC)
         return wide ? 8 : 1;

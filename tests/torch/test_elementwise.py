@@ -385,3 +385,10 @@ def test_refusals_are_those_of_pytorch():
 def test_native_dropout_backward():
     g, mask = sample(torch.float32, 4, 5), sample(torch.bool, 4, 5)
     same(*both(torch.ops.aten.native_dropout_backward, g, mask, 2.0))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_ndtri_is_exact_in_the_tails(dtype):
+    p = torch.tensor([0.0, 1.0, 0.5, 1e-30, 1e-10, 0.02, 0.3, 0.99, 1 - 1e-6, -0.1, float("nan")], dtype=dtype)
+    got, want = both(torch.special.ndtri, p)
+    torch.testing.assert_close(got.cpu(), want, rtol=1e-6 if dtype == torch.float32 else 1e-12, atol=0, equal_nan=True)

@@ -307,6 +307,7 @@ enum { MATH = TAKES_ALL | GIVES_FLOAT, WHOLE = TAKES_REAL | TAKES_WIDE, TEST = T
 
 static struct aclnn ne_tensor = ACLNN("aclnnNeTensor", "TTT");
 static struct aclnn isinf_ = ACLNN("aclnnIsInf", "TT");
+static struct aclnn ndtri = ACLNN("aclnnNdtri", "TT");
 static struct aclnn isposinf_ = ACLNN("aclnnIsPosInf", "TT");
 static struct aclnn isneginf_ = ACLNN("aclnnIsNegInf", "TT");
 static struct aclnn isfinite_ = ACLNN("aclnnIsFinite", "TT");
@@ -371,6 +372,7 @@ static const struct aten_row rows[] = {
     {"isnan", run_isnan, &ne_tensor, TEST, true},
     {"isinf", run_pointwise, &isinf_, TEST, true},
     {"isfinite", run_pointwise, &isfinite_, TEST, true},
+    PAIR("special_ndtri", "special_ndtri.out", run_pointwise, &ndtri, MATH),
     PAIR("isposinf", "isposinf.out", run_pointwise, &isposinf_, TEST),
     PAIR("isneginf", "isneginf.out", run_pointwise, &isneginf_, TEST),
     PAIR("signbit", "signbit.out", run_pointwise, &signbit_, TEST),
