@@ -192,6 +192,8 @@ static IValue result_value(call* c, const IValue* args, int k) {
     return list;
   }
   if (slot->is_bool)
+    return slot->value != 0;
+  if (slot->is_int)
     return slot->value;
   TORCH_CHECK(fact.how == RESULT_NEW, facts->name, ": a result that is no tensor", error_suffix(Module::OPS, Kind::INTERNAL));
   return take_result(c, k);

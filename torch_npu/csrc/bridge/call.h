@@ -50,7 +50,8 @@ struct result_slot {
     size_t n;
     int16_t self; /* 1 + argument that is the result; 0: none */
     bool undefined, asked;
-    bool is_bool, value; /* the result is this bool */
+    bool is_bool, is_int;
+    int64_t value; /* the result is this bool or int */
 };
 
 struct chunk {

@@ -146,7 +146,7 @@ void call_begin(call* c, const aten_row* row, const schema_fact* schema, int dev
     slot->item = nullptr;
     slot->n = 0;
     slot->self = 0;
-    slot->undefined = slot->asked = slot->is_bool = false;
+    slot->undefined = slot->asked = slot->is_bool = slot->is_int = false;
   }
 }
 
@@ -231,6 +231,11 @@ void result_undefined(call* c, int k) { c->result[k].undefined = true; }
 
 void result_bool(call* c, int k, bool value) {
   c->result[k].is_bool = true;
+  c->result[k].value = value;
+}
+
+void result_int(call* c, int k, int64_t value) {
+  c->result[k].is_int = true;
   c->result[k].value = value;
 }
 

@@ -83,6 +83,7 @@ struct npu_tensor *result_pointwise(struct call *c, int k, aclDataType dtype, in
                                     const struct npu_tensor *const *inputs, int n);
 void result_undefined(struct call *c, int k);                        /* None for an optional gradient */
 void result_bool(struct call *c, int k, bool value);                 /* a result that is a bool */
+void result_int(struct call *c, int k, int64_t value);                /* a result that is an int */
 void result_self(struct call *c, int k, int arg);                    /* the result is argument arg itself */
 /* Tensor[] results: n tensors, then each by result_list_at. For in-place/foreach forms the bridge returns the list itself. */
 void result_list(struct call *c, int k, size_t n);
@@ -153,6 +154,9 @@ int call_sync(struct call *c);
 int tensor_read(struct call *c, const struct npu_tensor *t, void *host);
 /* dst ← src with conversion and broadcasting (aclnnInplaceCopy). */
 int copy_tensor(struct call *c, const struct npu_tensor *dst, const struct npu_tensor *src);
+
+/* Is the CANN the software one of this project? Its operators take any strides and no helper masks. */
+bool software_npu(void);
 
 /* ---- outcomes ---- */
 enum { CALL_OK = 0, CALL_ERROR = -1, CALL_FALLBACK = 1 };
