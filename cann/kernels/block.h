@@ -12,7 +12,7 @@
 
 enum {
     BLOCK = 512, /* elements that fit into a buffer on the stack */
-    LANES = 64,  /* partial results of a sum, maximum, … */
+    LANES = 32,  /* partial results of a sum, maximum, … */
 };
 
 #define BLOCK_INLINE static inline __attribute__((always_inline, unused))

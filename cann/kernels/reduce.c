@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "kernels/block.h"
+#include "kernels/lanes.h"
 
 enum {
     CHUNK = 2048, /* floats summed as floats; their sum goes on as a double */
@@ -24,7 +25,8 @@ BLOCK_INLINE bool reduce_ordered(enum reduce_op op)
     return op == REDUCE_MAX || op == REDUCE_MIN || op == REDUCE_ARGMAX || op == REDUCE_ARGMIN;
 }
 
-#define T            float
+#define T float
+#define QUICK
 #define MASK         int32_t
 #define WIDE         double
 #define BITS         float
@@ -37,7 +39,8 @@ BLOCK_INLINE bool reduce_ordered(enum reduce_op op)
 #define BLOCK_OF     block_f32
 #include "kernels/reduce_typed.h"
 
-#define T            double
+#define T double
+#define QUICK
 #define MASK         int64_t
 #define WIDE         double
 #define BITS         double

@@ -4,6 +4,7 @@
  *   BITS  T, or the unsigned type that wraps          NAME(x)  x with the type's suffix
  *   IS_NAN(x)  0 for integers                          MASK  an integer as wide as T
  *   LOWEST, HIGHEST  ends of T's range                DENSE(dtype)  elements of that dtype are T as they lie in memory
+ *   QUICK  defined when kernels/lanes.h has T
  * and undefines them. Every operator is compiled from the same loops: op is a constant wherever it is inlined. */
 
 BLOCK_INLINE T NAME(map)(enum reduce_op op, T x, double p)
@@ -117,9 +118,47 @@ BLOCK_INLINE T NAME(chains)(enum reduce_op op, int64_t n, const T *restrict x, d
     return NAME(fold)(op, NAME(fold)(op, a, b), NAME(fold)(op, c, d));
 }
 
+#ifdef QUICK
+static __attribute__((noinline)) T NAME(quick_sum)(int64_t n, const T *restrict x)
+{
+    return NAME(sum_of)(n, x);
+}
+
+static __attribute__((noinline)) T NAME(quick_squares)(int64_t n, const T *restrict x)
+{
+    return NAME(dot_of)(n, x, x);
+}
+
+static __attribute__((noinline)) T NAME(quick_max)(int64_t n, const T *restrict x)
+{
+    return NAME(extreme_of)(false, n, x);
+}
+
+static __attribute__((noinline)) T NAME(quick_min)(int64_t n, const T *restrict x)
+{
+    return NAME(extreme_of)(true, n, x);
+}
+#endif
+
 BLOCK_INLINE T NAME(lanes)(enum reduce_op op, int64_t n, const T *restrict x, double p)
 {
-    if (n < LANES)
+#ifdef QUICK
+    switch (op) {
+    case REDUCE_SUM:
+        return NAME(quick_sum)(n, x);
+    case REDUCE_SQUARES:
+        return NAME(quick_squares)(n, x);
+    case REDUCE_MAX:
+    case REDUCE_ARGMAX:
+        return NAME(quick_max)(n, x);
+    case REDUCE_MIN:
+    case REDUCE_ARGMIN:
+        return NAME(quick_min)(n, x);
+    default:
+        break;
+    }
+#endif
+    if (n < LANES || op == REDUCE_POWERS)
         return NAME(chains)(op, n, x, p);
     T lane[LANES];
     int64_t i = 0;
@@ -289,5 +328,6 @@ BLOCK_INLINE void NAME(merge)(enum reduce_op op, int64_t n, WIDE *restrict acc, 
 #undef DENSE
 #undef BLOCK_OF
 #undef SHIFT
+#undef QUICK
 #undef IS_NAN
 #undef MASK
