@@ -142,11 +142,11 @@ Tensor Run::to_cpu(const Tensor& t, bool written) {
   } else if (device != t.device().index()) {
     raise_mixed_devices(name.c_str());
   }
+  Alias& alias = alias_of(t);
+  alias.written |= written;
   for (Pair& known : pairs)
     if (known.npu.is_same(t))
       return known.cpu;
-  Alias& alias = alias_of(t);
-  alias.written |= written;
   Tensor cpu = host_tensor(alias.cpu, t.unsafeGetTensorImpl());
   cpu.unsafeGetTensorImpl()->_set_conj(t.is_conj()); // products and solvers take these as they are, without a resolved copy
   cpu.unsafeGetTensorImpl()->_set_neg(t.is_neg());
