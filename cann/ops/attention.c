@@ -588,6 +588,13 @@ static int check_like(struct plan *plan, const struct heads *t, const struct hea
     return same ? ACLNN_SUCCESS : bad(plan, what, t->view, "does not fit the other tensors");
 }
 
+/* Where to compute: out itself if its columns are floats side by side, else a temporary. */
+static struct view *computed(struct plan *plan, struct view *out)
+{
+    bool direct = out->dtype == ACL_FLOAT && out->rank && out->stride[out->rank - 1] == 1;
+    return direct ? out : plan_output(plan, out, ACL_FLOAT);
+}
+
 int prepare_attention(struct plan *plan, const struct op_row *row, const union op_value *arg)
 {
     const struct attention_args *p = row->detail;
@@ -597,7 +604,7 @@ int prepare_attention(struct plan *plan, const struct op_row *row, const union o
     if (done)
         return ACLNN_SUCCESS;
     const struct layout *l = layout_of(arg[p->layout].s);
-    struct view *out = plan_view(plan, arg[p->out_attention].tensor), *to = plan_output(plan, out, ACL_FLOAT);
+    struct view *out = plan_view(plan, arg[p->out_attention].tensor), *to = computed(plan, out);
     struct heads want = a->q;
     want.columns = a->v.columns;
     TRY(see_heads(plan, &a->out, to, "attentionOut", l, a->q.heads));
@@ -619,7 +626,7 @@ static int prepare_output(struct plan *plan, const aclTensor *tensor, const char
                           const struct heads *like, struct heads *t, struct view **out)
 {
     *out = plan_view(plan, tensor);
-    struct view *to = plan_output(plan, *out, ACL_FLOAT);
+    struct view *to = computed(plan, *out);
     TRY(see_heads(plan, t, to, what, l, like->heads));
     TRY(check_like(plan, t, like, what));
     plan_fill(plan, to, &(float){0});
