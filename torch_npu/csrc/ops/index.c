@@ -17,6 +17,8 @@ int index_launch(struct call *c, struct aclnn *op, const union aclnn_value *valu
                                          "shape mismatch: ",
                                          "repeats can not be negative",
                                          "allocated size does not match",
+                                         "Target ",
+                                         "all elements of input should be between 0 and 1",
                                          "index "};
     if (launch(c, op, values) == CALL_OK && call_sync(c) == CALL_OK)
         return CALL_OK;
