@@ -21,11 +21,10 @@ import numpy as np
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
+import torch_npu
 from sklearn.datasets import load_digits
 from torch.utils.data import DataLoader, TensorDataset
 from tqdm import tqdm
-
-import torch_npu
 
 BATCH = 64
 SENTENCES = [

@@ -18,9 +18,8 @@ import time
 from collections.abc import Callable
 
 import torch
-from networks import NETWORKS, trainer
-
 import torch_npu  # noqa: F401
+from networks import NETWORKS, trainer
 
 # case → ratio that it should reach
 TARGETS = {

@@ -8,7 +8,6 @@ import sys
 import traceback
 
 import torch
-
 import torch_npu
 
 CHECKS = []

@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 import pytest
 import torch
-
 import torch_npu  # noqa: F401
 
 Run = Callable[..., subprocess.CompletedProcess]

@@ -23,7 +23,6 @@ def test_autocast(dtype):
 
 def test_default_dtype_and_names():
     from torch.npu.amp import GradScaler, autocast
-
     from torch_npu.npu import amp
 
     assert amp.autocast is autocast and torch.npu.amp.GradScaler is GradScaler

@@ -4,7 +4,6 @@
 import pytest
 import torch
 import torch.nn.functional as F
-
 import torch_npu
 
 

@@ -8,7 +8,6 @@ import warnings
 import pytest
 import torch
 import torch.nn.functional as F
-
 from torch_npu.npu.utils import cpu_fallback_count, reset_cpu_fallback_count
 
 FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]

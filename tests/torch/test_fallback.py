@@ -4,7 +4,6 @@
 import warnings
 
 import pytest
-
 import torch
 
 

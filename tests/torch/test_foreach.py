@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import torch
-
 import torch_npu
 
 FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]

@@ -8,7 +8,6 @@ import sys
 
 import pytest
 import torch
-
 import torch_npu
 from torch_npu import _checks, version
 

@@ -11,8 +11,8 @@ import pytest
 PROGRAM = """
 import torch, torch_npu, torch.nn as nn, torch.nn.functional as F
 torch.manual_seed(0)
-net = nn.Sequential(nn.Conv2d(1, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(128, 10))
-net = net.npu()
+layers = [nn.Conv2d(1, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(128, 10)]
+net = nn.Sequential(*layers).npu()
 optimizer = torch.optim.AdamW(net.parameters(), lr=1e-2)
 x, y = torch.randn(16, 1, 8, 8).npu(), torch.randint(10, (16,)).npu()
 side = torch.npu.Stream()
@@ -45,8 +45,8 @@ def plain() -> list[str]:
 
 @pytest.mark.parametrize(
     "mode",
-    [{"ANYNPU_GUARD": "1"}, {"ANYNPU_JITTER": "200"}, {"ANYNPU_BLOCKING": "1"}, {"ANYNPU_INLINE_US": "0"}, {"OMP_NUM_THREADS": "1"},
-     {"ASCEND_LAUNCH_BLOCKING": "1"}, {"PYTORCH_NO_NPU_MEMORY_CACHING": "1"}],
+    [{"ANYNPU_GUARD": "1"}, {"ANYNPU_JITTER": "200"}, {"ANYNPU_BLOCKING": "1"}, {"ANYNPU_INLINE_US": "0"},
+     {"OMP_NUM_THREADS": "1"}, {"ASCEND_LAUNCH_BLOCKING": "1"}, {"PYTORCH_NO_NPU_MEMORY_CACHING": "1"}],
     ids=lambda mode: "-".join(f"{k}={v}" for k, v in mode.items()),
 )
 def test_the_same_bits(plain: list[str], mode: dict[str, str]) -> None:

@@ -5,7 +5,6 @@ import warnings
 
 import pytest
 import torch
-
 import torch_npu
 
 npu = torch.npu

@@ -5,9 +5,8 @@ import os
 import subprocess
 import sys
 
-import pytest
-
 import anynpu
+import pytest
 from anynpu.__main__ import main
 
 

@@ -21,7 +21,6 @@ import torch
 import torch.cuda.amp
 import torch.jit._builtins
 import torch.utils._device
-
 from torch_npu.npu import _utils
 
 from . import _cuda_names

@@ -11,7 +11,6 @@ import warnings
 from typing import Any
 
 import torch
-
 import torch_npu._C as _C
 
 from ..utils._error_code import ErrCode, pta_error

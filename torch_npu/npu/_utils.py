@@ -4,7 +4,6 @@
 from typing import Any
 
 import torch
-
 import torch_npu._C as _C
 
 from ..utils._error_code import ErrCode, pta_error

@@ -8,7 +8,6 @@ device is open take effect when it is opened.
 from collections.abc import Iterable
 
 import torch
-
 import torch_npu._C as _C
 
 from ._devices import current_device, device_count

@@ -9,7 +9,6 @@ import ctypes
 from typing import Any
 
 import torch
-
 import torch_npu._C as _C
 
 from ..utils._error_code import ErrCode, pta_error

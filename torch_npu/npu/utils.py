@@ -7,7 +7,6 @@ import sys
 import warnings
 
 import torch
-
 import torch_npu._C as _C
 
 from ..utils._error_code import ErrCode, pta_error
