@@ -12,7 +12,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
-ABI = ("acl/", "aclnn/", "aclnnop/", "hccl/", "anynpu/", "profiling/", "dcmi/")
+ABI = ("acl/", "toolchain/", "aclnn/", "aclnnop/", "hccl/", "anynpu/", "profiling/", "dcmi/")
 
 # folder → prefixes (relative to cann/) that its files may include, besides its own folder and the ABI
 ALLOWED = {
