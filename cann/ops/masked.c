@@ -50,6 +50,92 @@ static int run_select(void *arg)
     return 0;
 }
 
+/* ---- places of what is not zero ---- */
+
+struct nonzero {
+    struct view *mask, *out; /* mask: dense, bool */
+    struct result_shape *shape;
+    int64_t dim[VIEW_RANK_MAX];
+    int32_t rank;
+    bool columns;
+    int64_t n, room, found;
+    int64_t *before;
+};
+
+static void count_marks(void *arg, int64_t begin, int64_t end)
+{
+    const struct nonzero *z = arg;
+    for (int64_t piece = begin; piece < end; piece++) {
+        int64_t at = piece * PIECE, n = z->n - at < PIECE ? z->n - at : PIECE;
+        z->before[piece + 1] = ISA_PICK(masked_kernels)->count(n, (const uint8_t *)z->mask->data + at);
+    }
+}
+
+static void write_places(void *arg, int64_t begin, int64_t end)
+{
+    const struct nonzero *z = arg;
+    const uint8_t *mask = (const uint8_t *)z->mask->data;
+    int64_t *out = (int64_t *)z->out->data, along = z->columns ? 1 : z->rank, across = z->columns ? z->found : 1;
+    for (int64_t piece = begin; piece < end; piece++) {
+        int64_t at = z->before[piece], last = (piece + 1) * PIECE < z->n ? (piece + 1) * PIECE : z->n;
+        for (int64_t i = piece * PIECE; i < last; i++) {
+            if (!mask[i])
+                continue;
+            int64_t rest = i;
+            for (int32_t d = z->rank; d-- > 0; rest /= z->dim[d])
+                out[at * along + d * across] = rest % z->dim[d];
+            at++;
+        }
+    }
+}
+
+static int run_nonzero(void *arg)
+{
+    struct nonzero *z = arg;
+    int64_t pieces = (z->n + PIECE - 1) / PIECE;
+    z->before[0] = 0;
+    parallel(pieces, 1, count_marks, z);
+    for (int64_t i = 0; i < pieces; i++)
+        z->before[i + 1] += z->before[i];
+    z->found = z->before[pieces];
+    if (z->found > z->room)
+        return fail(ACLNN_ERR_PARAM_INVALID, "aclnnNonzero finds %ld elements, but out has room for %ld.",
+                    (long)z->found, (long)z->room);
+    parallel(pieces, 1, write_places, z);
+    const int64_t rows[] = {z->found, z->rank}, columns[] = {z->rank, z->found};
+    result_shape_set(z->shape, 2, z->columns ? columns : rows);
+    return 0;
+}
+
+int prepare_nonzero(struct plan *plan, const struct op_row *row, const union op_value *arg)
+{
+    static const aclDataType index[] = {ACL_INT64};
+    const struct view *out = &arg[1].tensor->view;
+    struct view *self = plan_view(plan, arg[0].tensor);
+    struct nonzero *z = plan_alloc(plan, sizeof *z);
+    char text[256];
+    TRY(plan_check_dtype(plan, 1, index, 1));
+    z->columns = row->code == NONZERO_COLUMNS;
+    if (!copy_converts(ACL_BOOL, self->dtype))
+        return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "Tensor self not implemented for %s.", dtype_name(self->dtype));
+    if (out->rank != 2 || !view_is_contiguous(out) || out->dim[!z->columns] != self->rank)
+        return plan_fail(plan, ACLNN_ERR_PARAM_INVALID,
+                         "Expected tensor out to be contiguous with %d %s, but its size is %s.", self->rank,
+                         z->columns ? "rows" : "columns", shape_text(text, sizeof text, out->rank, out->dim));
+    z->rank = self->rank;
+    memcpy(z->dim, self->dim, sizeof self->dim[0] * (size_t)self->rank);
+    z->room = out->dim[z->columns];
+    z->out = plan_view(plan, arg[1].tensor);
+    z->mask = plan_contiguous(plan, self, ACL_BOOL);
+    z->shape = plan_result_shape(plan, 1);
+    z->n = view_count(self);
+    z->before = plan_alloc(plan, sizeof(int64_t) * (size_t)((z->n + PIECE - 1) / PIECE + 1));
+    plan_step(plan, run_nonzero, z, (uint64_t)z->n * 4);
+    return ACLNN_SUCCESS;
+}
+
+/* ---- selection ---- */
+
 /* The shape that both broadcast to; false when there is none. */
 static bool common_shape(const struct view *a, const struct view *b, int32_t *rank, int64_t *dim)
 {

@@ -5,6 +5,9 @@
 
 #include "ops/plan.h"
 
+enum { NONZERO_ROWS, NONZERO_COLUMNS };
+
+int prepare_nonzero(struct plan *plan, const struct op_row *row, const union op_value *arg);
 int prepare_masked_select(struct plan *plan, const struct op_row *row, const union op_value *arg);
 
 #endif
