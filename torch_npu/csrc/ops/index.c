@@ -19,6 +19,10 @@ int index_launch(struct call *c, struct aclnn *op, const union aclnn_value *valu
                                          "allocated size does not match",
                                          "Target ",
                                          "all elements of input should be between 0 and 1",
+                                         "probability tensor contains",
+                                         "invalid multinomial distribution",
+                                         "Expected p_in",
+                                         "normal expects all elements",
                                          "index "};
     if (launch(c, op, values) == CALL_OK && call_sync(c) == CALL_OK)
         return CALL_OK;
