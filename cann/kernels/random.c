@@ -333,15 +333,4 @@ static void mask_bits(aclDataType dtype, int64_t n, void *out, const void *in, c
     }
 }
 
-static void mask_bytes(aclDataType dtype, int64_t n, void *out, const void *in, const uint8_t *mask, double scale)
-{
-    float keep[HALF_BLOCK];
-    for (int64_t at = 0; at < n; at += HALF_BLOCK) {
-        int64_t m = n - at < HALF_BLOCK ? n - at : HALF_BLOCK;
-        for (int64_t i = 0; i < m; i++)
-            keep[i] = (float)mask[at + i];
-        scale_block(dtype, m, out, in, at, keep, scale);
-    }
-}
-
-const struct random_kernels ISA(random_kernels) = {fill, draw, bits, mask_bits, mask_bytes, word};
+const struct random_kernels ISA(random_kernels) = {fill, draw, bits, mask_bits, word};

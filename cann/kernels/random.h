@@ -43,8 +43,6 @@ struct random_kernels {
     void (*bits)(uint64_t first, int64_t n, uint8_t *out, const struct random_param *p);
     /* out = mask bit ? in * scale : 0 (f32 f64 f16 bf16); in and out begin at bit `first`, a multiple of 8. */
     void (*mask_bits)(aclDataType dtype, int64_t n, void *out, const void *in, const uint8_t *mask, double scale);
-    /* The same with a byte for each element, 0 or 1. */
-    void (*mask_bytes)(aclDataType dtype, int64_t n, void *out, const void *in, const uint8_t *mask, double scale);
     /* One number of 64 bits. */
     uint64_t (*word)(uint64_t seed, uint64_t offset, uint64_t counter);
 };

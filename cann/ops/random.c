@@ -613,21 +613,20 @@ struct dropout {
     struct view *out, *in, *mask; /* contiguous; out and in NULL: the mask alone */
     int64_t n;
     double scale;
-    bool draw, bytes;
+    bool draw;
 };
 
 static void dropout_piece(void *arg, int64_t begin, int64_t end)
 {
     const struct dropout *t = arg;
     elements(t->n, &begin, &end);
-    uint8_t *mask = (uint8_t *)t->mask->data + (t->bytes ? begin : begin / 8);
+    uint8_t *mask = (uint8_t *)t->mask->data + begin / 8;
     if (t->draw)
         t->kernels->bits((uint64_t)begin, end - begin, mask, &t->now);
     if (!t->out)
         return;
     int64_t at = begin * (int64_t)dtype_size(t->out->dtype);
-    (t->bytes ? t->kernels->mask_bytes : t->kernels->mask_bits)(t->out->dtype, end - begin, t->out->data + at,
-                                                                t->in->data + at, mask, t->scale);
+    t->kernels->mask_bits(t->out->dtype, end - begin, t->out->data + at, t->in->data + at, mask, t->scale);
 }
 
 static int run_dropout(void *arg)
@@ -732,26 +731,6 @@ int prepare_dropout(struct plan *plan, const struct op_row *row, const union op_
     t->source.param.a = train ? 1 - p : 1;
     t->scale = !train ? 1 : p < 1 ? 1 / (1 - p) : 0;
     t->draw = true;
-    add_dropout(plan, t);
-    plan_finish(plan, t->out, home);
-    return ACLNN_SUCCESS;
-}
-
-int prepare_masked_scale(struct plan *plan, const struct op_row *row, const union op_value *arg)
-{
-    struct dropout *t = dropout_new(plan);
-    struct view *home, *mask = plan_view(plan, arg[1].tensor);
-    TRY(check_float(plan, row, &arg[3].tensor->view, 3));
-    if (mask->dtype != ACL_BOOL && mask->dtype != ACL_UINT8 && mask->dtype != ACL_INT8)
-        return plan_fail(
-            plan, ACLNN_ERR_PARAM_INVALID,
-            "Tensor mask not implemented for %s, should be in dtype support list [DT_BOOL,DT_UINT8,DT_INT8].",
-            dtype_name(mask->dtype));
-    TRY(plan_check_shape(plan, 1, arg[0].tensor->view.rank, arg[0].tensor->view.dim));
-    TRY(dropout_views(plan, row, arg, 0, 3, t, &home));
-    t->mask = plan_contiguous(plan, mask, mask->dtype);
-    t->bytes = true;
-    t->scale = arg[2].d;
     add_dropout(plan, t);
     plan_finish(plan, t->out, home);
     return ACLNN_SUCCESS;

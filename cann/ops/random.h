@@ -18,6 +18,5 @@ int prepare_randperm(struct plan *plan, const struct op_row *row, const union op
 int prepare_dropout_mask(struct plan *plan, const struct op_row *row, const union op_value *arg);
 int prepare_dropout_apply(struct plan *plan, const struct op_row *row, const union op_value *arg);
 int prepare_dropout(struct plan *plan, const struct op_row *row, const union op_value *arg);
-int prepare_masked_scale(struct plan *plan, const struct op_row *row, const union op_value *arg);
 
 #endif

@@ -136,7 +136,7 @@ static struct aclnn glu = ACLNN("aclnnGlu", "TiT");
 static struct aclnn glu_backward = ACLNN("aclnnGluBackward", "TTiT");
 static struct aclnn prelu = ACLNN("aclnnPrelu", "TTT");
 static struct aclnn prelu_backward = ACLNN("aclnnPreluBackward", "TTTTT");
-static struct aclnn dropout_backward = ACLNN("aclnnDropoutBackward", "TTdT");
+static struct aclnn dropout_backward = ACLNN("aclnnMaskedScale", "TTfT");
 
 static const struct aten_row rows[] = {
     {"relu", run_pointwise, &relu, TAKES_REAL, true},

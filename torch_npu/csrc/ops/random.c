@@ -437,20 +437,6 @@ static int run_dropout(struct call *c, const struct aten_row *row)
                   (union aclnn_value[]){{.t = self}, {.t = mask}, {.d = p < 1 ? 1 / (1 - p) : 0}, {.t = out}});
 }
 
-static int run_dropout_backward(struct call *c, const struct aten_row *row)
-{
-    (void)row;
-    const struct npu_tensor *grad = arg_tensor(c, 0), *mask = arg_tensor(c, 1);
-    if (!takes_float(grad->dtype) || mask->dtype != ACL_BOOL || mask->rank != grad->rank || mask->device < 0 ||
-        memcmp(mask->size, grad->size, (size_t)grad->rank * sizeof *grad->size))
-        return CALL_FALLBACK;
-    const struct npu_tensor *out = result_pointwise(c, 0, grad->dtype, grad->rank, grad->size, &grad, 1);
-    if (call_failed(c) || !tensor_numel(grad))
-        return nothing(c);
-    return launch(c, &masked_scale,
-                  (union aclnn_value[]){{.t = grad}, {.t = mask}, {.d = arg_double(c, 2, 1)}, {.t = out}});
-}
-
 static struct aclnn exp_ = ACLNN("aclnnInplaceExp", "T"), tan_ = ACLNN("aclnnInplaceTan", "T"),
                     ceil_ = ACLNN("aclnnInplaceCeil", "T");
 static struct aclnn randperm = ACLNN("aclnnRandperm", "iiiT"), multinomial = ACLNN("aclnnMultinomial", "TibiiT");
@@ -478,6 +464,5 @@ static const struct aten_row rows[] = {
     {"multinomial", run_multinomial, &multinomial, 0, false},
     {"multinomial.out", run_multinomial, &multinomial, 0, false},
     {"native_dropout", run_dropout, NULL, 0, false},
-    {"native_dropout_backward", run_dropout_backward, NULL, 0, false},
 };
 ATEN_FAMILY(random_family, rows);
