@@ -58,7 +58,7 @@ static aclnnStatus enqueue(struct plan *plan, void *workspace, uint64_t size, ac
     if (plan->addressless)
         return fail(ACLNN_ERR_PARAM_NULLPTR, "Tensor %s of %s has elements, but its address is null.",
                     plan->addressless, plan->row->name);
-    if (plan->bound)
+    if (plan->workspace)
         TRY(bind_workspace(plan, workspace, size));
     plan->object.magic = MAGIC_PLAN_RUNNING;
     struct task task = {plan->steps == 1 ? run_one : run_all, release, plan, plan->work, {plan->row->name, NULL}};
