@@ -59,6 +59,7 @@ enum elementwise_op {
     UNARY_LGAMMA,
     UNARY_DIGAMMA,
     UNARY_SINC,
+    UNARY_ANGLE, /* of a real number */
     UNARY_NDTRI,
     UNARY_LOGIT,      /* d[0]: eps or a negative number for none */
     UNARY_NAN_TO_NUM, /* d[0..2]: for NaN, +inf, -inf */

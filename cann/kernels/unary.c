@@ -240,6 +240,9 @@ static double ndtri(double p)
 MAP1(ndtri, f32, ndtri(x))
 MAP1(ndtri, f64, ndtri(x))
 
+MAP1(angle, f32, x != x ? x : x < 0.0f ? 0x1.921fb6p1f : 0.0f)
+MAP1(angle, f64, x != x ? x : x < 0.0 ? 0x1.921fb54442d18p1 : 0.0)
+
 /* eps < 0: none; s[0] is eps */
 static double logit(double x, double eps)
 {
@@ -341,6 +344,7 @@ static const walk_loop loops[][ELEMENTWISE_DTYPES] = {
     AT(UNARY_DIGAMMA) = {FLOATS(digamma)},
     AT(UNARY_SINC) = {FLOATS(sinc)},
     AT(UNARY_NDTRI) = {FLOATS(ndtri)},
+    AT(UNARY_ANGLE) = {FLOATS(angle)},
     AT(UNARY_LOGIT) = {FLOATS(logit)},
     AT(UNARY_NAN_TO_NUM) = {FLOATS(nan_to_num), INTS(copy), [ACL_BOOL] = loop_copy_u8},
     AT(UNARY_BITWISE_NOT) = {INTS(bitwise_not), [ACL_BOOL] = loop_bool_not_u8},

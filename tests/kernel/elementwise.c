@@ -91,6 +91,7 @@ I(logical_not, x == 0)
 I(bitwise_not, ~x)
 R(reciprocal_square, 1 / (x * x))
 R(round_decimals, rintl(x / s[0]) * s[0])
+R(angle, isnan(x) ? x : x < 0 ? acosl(-1) : 0)
 R(isposinf, x == INFINITY)
 R(isneginf, x == -INFINITY)
 R(sinc, x == 0 ? 1 : sinl(x * acosl(-1)) / (x * acosl(-1)))
@@ -396,6 +397,7 @@ static const struct test tests[] = {
     {UNARY_DIGAMMA, "digamma", 1, REAL(digamma), 4, 0.01, 30, 1e-6},
     {UNARY_SINC, "sinc", 1, REAL(sinc), 20, -3, 3, 1e-6},
     {UNARY_LOGIT, "logit", 1, REAL(logit), 8, -0.5, 1.5, 1e-5},
+    {UNARY_ANGLE, "angle", 1, REAL(angle)},
     {UNARY_ISPOSINF, "isposinf", 1, real_isposinf, integer_never},
     {UNARY_ISNEGINF, "isneginf", 1, real_isneginf, integer_never},
     {UNARY_ISNAN, "isnan", 1, real_isnan, integer_never},

@@ -391,3 +391,20 @@ def test_ndtri_is_exact_in_the_tails(dtype):
     p = torch.tensor([0.0, 1.0, 0.5, 1e-30, 1e-10, 0.02, 0.3, 0.99, 1 - 1e-6, -0.1, float("nan")], dtype=dtype)
     got, want = both(torch.special.ndtri, p)
     torch.testing.assert_close(got.cpu(), want, rtol=1e-6 if dtype == torch.float32 else 1e-12, atol=0, equal_nan=True)
+
+
+def test_hypot_lcm_and_complex_parts():
+    inf, nan = float("inf"), float("nan")
+    special = torch.tensor([0.0, -0.0, 3.0, -4.0, inf, -inf, nan, 1e30])
+    same(*both(torch.hypot, special[:, None], special))
+    for dtype in FLOATS:
+        same(*both(torch.hypot, sample(dtype, 5, 4), sample(dtype, 4)))
+        same(*both(torch.angle, sample(dtype, 9)))
+    for dtype in INTS:
+        same(*both(torch.lcm, sample(dtype, 40, low=-9, high=9), sample(dtype, 40, low=-5, high=9).flip(0)))
+    for dtype in (torch.float32, torch.float64):
+        a, b = sample(dtype, 4, 3), sample(dtype, 3)
+        same(*both(torch.complex, a, b))
+        same(*both(torch.polar, a.abs(), b))
+        same(*both(torch.polar, a[:0].abs(), b))
+        same(*both(torch.angle, torch.complex(a, a.flip(0))))

@@ -44,7 +44,7 @@ static aclnnStatus bind_workspace(struct plan *plan, void *workspace, uint64_t s
     if (size < plan->workspace)
         return fail(ACLNN_ERR_PARAM_INVALID, "%s needs a workspace of %zu bytes, but got %lu.", plan->row->name,
                     plan->workspace, (unsigned long)size);
-    if (!workspace)
+    if (!workspace && plan->workspace)
         return fail(ACLNN_ERR_PARAM_NULLPTR, "%s needs a workspace of %zu bytes, but got null.", plan->row->name,
                     plan->workspace);
     char *base = device_address(workspace);

@@ -220,6 +220,68 @@ static int run_copysign(struct call *c, const struct aten_row *row)
     return launch(c, row->aclnn, (union aclnn_value[]){{.t = sign}, {.t = minus}, {.t = plus}, {.t = out}});
 }
 
+static struct aclnn maximum_ = ACLNN("aclnnMaximum", "TTT");
+static struct aclnn minimum_ = ACLNN("aclnnMinimum", "TTT");
+static struct aclnn mul_ = ACLNN("aclnnMul", "TTT");
+static struct aclnn divide = ACLNN("aclnnDiv", "TTT");
+static struct aclnn adds = ACLNN("aclnnAdds", "TSST");
+static struct aclnn nan_to_num = ACLNN("aclnnNanToNum", "TfffT");
+static struct aclnn sqrt_ = ACLNN("aclnnSqrt", "TT");
+
+/* m sqrt(1 + (n/m)²) with m ≥ n the absolute values: n/m is NaN for two zeros and two infinities, where 0 is right. */
+static int run_hypot(struct call *c, const struct aten_row *row)
+{
+    const struct npu_tensor *in[] = {arg_tensor(c, 0), arg_tensor(c, 1)}, *side[2];
+    aclDataType type = promote(in, 2, NULL, 0), exact = type == ACL_DOUBLE ? ACL_DOUBLE : ACL_FLOAT;
+    const struct npu_scalar one = {.kind = SCALAR_INT, .i = 1, .d = {1.0}};
+    int64_t size[16];
+    if (!takes_type(row->code, type))
+        return CALL_FALLBACK;
+    int32_t rank = broadcast_shape(c, in, 2, size);
+    if (rank < 0)
+        return CALL_ERROR;
+    struct npu_tensor *out = result_pointwise(c, 0, type, rank, size, in, 2);
+    for (int k = 0; k < 2; k++) {
+        struct npu_tensor *t = temp(c, exact, in[k]->rank, in[k]->size);
+        launch(c, &abs_, (union aclnn_value[]){{.t = cast(c, in[k], exact)}, {.t = t}});
+        side[k] = t;
+    }
+    struct npu_tensor *m = temp(c, exact, rank, size), *r = temp(c, exact, rank, size);
+    launch(c, &maximum_, (union aclnn_value[]){{.t = side[0]}, {.t = side[1]}, {.t = m}});
+    launch(c, &minimum_, (union aclnn_value[]){{.t = side[0]}, {.t = side[1]}, {.t = r}});
+    launch(c, &divide, (union aclnn_value[]){{.t = r}, {.t = m}, {.t = r}});
+    launch(c, &nan_to_num, (union aclnn_value[]){{.t = r}, {.d = 0.0}, {.d = 1.0}, {.d = 0.0}, {.t = r}});
+    launch(c, &mul_, (union aclnn_value[]){{.t = r}, {.t = r}, {.t = r}});
+    launch(c, &adds, (union aclnn_value[]){{.t = r}, {.s = &one}, {.s = &one}, {.t = r}});
+    launch(c, &sqrt_, (union aclnn_value[]){{.t = r}, {.t = r}});
+    return launch(c, row->aclnn, (union aclnn_value[]){{.t = m}, {.t = r}, {.t = out}});
+}
+
+static struct aclnn gcd_ = ACLNN("aclnnGcd", "TTT");
+static struct aclnn clamp_min = ACLNN("aclnnClampMin", "TST");
+static struct aclnn div_trunc = ACLNN("aclnnDivMod", "TTjT");
+
+/* |a / gcd(a, b) b|, the divisor at least 1 */
+static int run_lcm(struct call *c, const struct aten_row *row)
+{
+    const struct npu_tensor *in[] = {arg_tensor(c, 0), arg_tensor(c, 1)};
+    aclDataType type = promote(in, 2, NULL, 0);
+    const struct npu_scalar one = {.kind = SCALAR_INT, .i = 1, .d = {1.0}};
+    int64_t size[16];
+    if (!takes_type(row->code, type))
+        return CALL_FALLBACK;
+    int32_t rank = broadcast_shape(c, in, 2, size);
+    if (rank < 0)
+        return CALL_ERROR;
+    struct npu_tensor *out = result_pointwise(c, 0, type, rank, size, in, 2);
+    struct npu_tensor *g = temp(c, type, rank, size);
+    launch(c, &gcd_, (union aclnn_value[]){{.t = in[0]}, {.t = in[1]}, {.t = g}});
+    launch(c, &clamp_min, (union aclnn_value[]){{.t = g}, {.s = &one}, {.t = g}});
+    launch(c, &div_trunc, (union aclnn_value[]){{.t = in[0]}, {.t = g}, {.i = 1}, {.t = g}});
+    launch(c, &mul_, (union aclnn_value[]){{.t = g}, {.t = in[1]}, {.t = g}});
+    return launch(c, row->aclnn, (union aclnn_value[]){{.t = g}, {.t = out}});
+}
+
 /* ---- rows ---- */
 
 #define NO_ACLNN                                                                                                       \
@@ -340,6 +402,12 @@ static const struct aten_row rows[] = {
     {"copysign.Tensor", run_copysign, &where, TAKES_ANY | GIVES_FLOAT, true},
     {"copysign_.Tensor", run_copysign, &where, TAKES_ANY | GIVES_FLOAT, true},
     {"copysign.out", run_copysign, &where, TAKES_ANY | GIVES_FLOAT, true},
+    {"hypot", run_hypot, &mul_, TAKES_FLOAT, true},
+    {"hypot_", run_hypot, &mul_, TAKES_FLOAT, true},
+    {"hypot.out", run_hypot, &mul_, TAKES_FLOAT, true},
+    {"lcm", run_lcm, &abs_, TAKES_INT, true},
+    {"lcm_", run_lcm, &abs_, TAKES_INT, true},
+    {"lcm.out", run_lcm, &abs_, TAKES_INT, true},
     PLAIN_INPLACE("atan2", atan2_, MATH),
     PLAIN_INPLACE("heaviside", heaviside, TAKES_ANY | SAME_TYPE),
     PLAIN_INPLACE("gcd", gcd, TAKES_INT),

@@ -113,6 +113,41 @@ static int run_nan_to_num(struct call *c, const struct aten_row *row)
     return launch(c, row->aclnn, v);
 }
 
+/* ---- complex numbers and their parts ---- */
+
+static aclDataType complex_with(aclDataType real)
+{
+    return real == ACL_DOUBLE ? ACL_COMPLEX128 : real == ACL_FLOAT16 ? ACL_COMPLEX32 : ACL_COMPLEX64;
+}
+
+/* complex(real, imag), polar(abs, angle) */
+static int run_complex(struct call *c, const struct aten_row *row)
+{
+    const struct npu_tensor *in[] = {arg_tensor(c, 0), arg_tensor(c, 1)};
+    int64_t size[16];
+    if (!takes_type(row->code, in[0]->dtype) || in[0]->dtype == ACL_BF16 || in[1]->dtype != in[0]->dtype)
+        return CALL_FALLBACK;
+    if (arg_count(c) == 3 && arg_tensor(c, 2)->dtype != complex_with(in[0]->dtype))
+        return CALL_FALLBACK; /* out= of another type is an error of its own */
+    int32_t rank = broadcast_shape(c, in, 2, size);
+    if (rank < 0)
+        return CALL_ERROR;
+    struct npu_tensor *out = result_pointwise(c, 0, complex_with(in[0]->dtype), rank, size, in, 2);
+    return launch(c, row->aclnn, (union aclnn_value[]){{.t = in[0]}, {.t = in[1]}, {.t = out}});
+}
+
+static int run_angle(struct call *c, const struct aten_row *row)
+{
+    const struct npu_tensor *self = arg_tensor(c, 0);
+    aclDataType type = self->dtype == ACL_COMPLEX128  ? ACL_DOUBLE
+                       : self->dtype == ACL_COMPLEX64 ? ACL_FLOAT
+                                                      : result_type(row->code, self->dtype);
+    if (self->dtype == ACL_COMPLEX32 || (!is_complex(self->dtype) && !takes_type(row->code, self->dtype)))
+        return CALL_FALLBACK;
+    struct npu_tensor *out = result_pointwise(c, 0, type, self->rank, self->size, &self, 1);
+    return launch(c, row->aclnn, (union aclnn_value[]){{.t = self}, {.t = out}});
+}
+
 /* ---- clamp ---- */
 
 /* code: which bounds the schema has */
@@ -316,6 +351,9 @@ static struct aclnn round_decimals = ACLNN("aclnnRoundDecimals", "TiT");
 static struct aclnn nan_to_num = ACLNN("aclnnNanToNum", "TfffT");
 static struct aclnn logit = ACLNN("aclnnLogit", "TdT");
 static struct aclnn logit_grad = ACLNN("aclnnLogitGrad", "TTdT");
+static struct aclnn complex_ = ACLNN("aclnnComplex", "TTT");
+static struct aclnn polar = ACLNN("aclnnPolar", "TTT");
+static struct aclnn angle = ACLNN("aclnnAngleV2", "TT");
 static struct aclnn clamp = ACLNN("aclnnClamp", "TSST");
 static struct aclnn clamp_tensor = ACLNN("aclnnClampTensor", "TTTT");
 static struct aclnn clamp_min_tensor = ACLNN("aclnnClampMinTensor", "TTT");
@@ -380,6 +418,9 @@ static const struct aten_row rows[] = {
     THREE("nan_to_num", "nan_to_num_", "nan_to_num.out", run_nan_to_num, &nan_to_num, TAKES_ANY),
     THREE("logit", "logit_", "logit.out", run_logit, &logit, MATH),
     PAIR("logit_backward", "logit_backward.grad_input", run_logit_backward, &logit_grad, TAKES_FLOAT),
+    PAIR("complex", "complex.out", run_complex, &complex_, TAKES_FLOAT),
+    PAIR("polar", "polar.out", run_complex, &polar, TAKES_FLOAT),
+    PAIR("angle", "angle.out", run_angle, &angle, TAKES_ANY | GIVES_FLOAT),
     THREE("clamp", "clamp_", "clamp.out", run_clamp, &clamp, TAKES_REAL | BOUND_LOW | BOUND_HIGH),
     THREE("clamp_min", "clamp_min_", "clamp_min.out", run_clamp, &clamp, TAKES_REAL | BOUND_LOW),
     THREE("clamp_max", "clamp_max_", "clamp_max.out", run_clamp, &clamp, TAKES_REAL | BOUND_HIGH),
