@@ -56,7 +56,7 @@ def _start() -> None:
 
     register(npu)
 
-    from . import multiprocessing, ops, utils
+    from . import distributed, multiprocessing, ops, utils
 
     globals().update(ops.exported)
 

@@ -300,8 +300,8 @@ static void run_on_cpu(const c10::OperatorHandle& op, Stack* stack, const std::s
       continue;
     if (v.isNone())
       v = cpu_generator(nullptr, run.device);
-    else if (v.toGenerator().device().type() == device_type) {
-      at::Generator own = v.toGenerator();
+    else {
+      at::Generator own = v.toGenerator(); // one of the CPU is refused, as a kernel of the NPU would
       v = cpu_generator(&own, run.device);
     }
   }
