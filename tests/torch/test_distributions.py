@@ -6,7 +6,6 @@ import math
 
 import pytest
 import torch
-
 import torch_npu
 
 N = 40000

@@ -2,7 +2,6 @@
 """torch.distributed on NPUs."""
 
 import torch
-
 import torch_npu._C as _C
 
 __all__ = ["is_hccl_available"]
