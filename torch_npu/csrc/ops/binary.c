@@ -6,6 +6,7 @@
  * it. */
 #include "elementwise.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -228,7 +229,12 @@ static struct aclnn adds = ACLNN("aclnnAdds", "TSST");
 static struct aclnn nan_to_num = ACLNN("aclnnNanToNum", "TfffT");
 static struct aclnn sqrt_ = ACLNN("aclnnSqrt", "TT");
 
-/* m sqrt(1 + (n/m)²) with m ≥ n the absolute values: n/m is NaN for two zeros and two infinities, where 0 is right. */
+static struct aclnn isinf_ = ACLNN("aclnnIsInf", "TT");
+static struct aclnn logical_or_ = ACLNN("aclnnLogicalOr", "TTT");
+static struct aclnn masked_fill = ACLNN("aclnnInplaceMaskedFillScalar", "TTS");
+
+/* m sqrt(1 + (n/m)²) with m ≥ n the absolute values: n/m is NaN for two zeros, where 0 is right. An infinity wins over
+ * NaN. */
 static int run_hypot(struct call *c, const struct aten_row *row)
 {
     const struct npu_tensor *in[] = {arg_tensor(c, 0), arg_tensor(c, 1)}, *side[2];
@@ -254,7 +260,17 @@ static int run_hypot(struct call *c, const struct aten_row *row)
     launch(c, &mul_, (union aclnn_value[]){{.t = r}, {.t = r}, {.t = r}});
     launch(c, &adds, (union aclnn_value[]){{.t = r}, {.s = &one}, {.s = &one}, {.t = r}});
     launch(c, &sqrt_, (union aclnn_value[]){{.t = r}, {.t = r}});
-    return launch(c, row->aclnn, (union aclnn_value[]){{.t = m}, {.t = r}, {.t = out}});
+    launch(c, row->aclnn, (union aclnn_value[]){{.t = m}, {.t = r}, {.t = m}});
+    const struct npu_scalar infinity = {.kind = SCALAR_FLOAT, .d = {INFINITY}};
+    struct npu_tensor *any = temp(c, ACL_BOOL, rank, size);
+    for (int k = 0; k < 2; k++) {
+        struct npu_tensor *t = temp(c, ACL_BOOL, in[k]->rank, in[k]->size);
+        launch(c, &isinf_, (union aclnn_value[]){{.t = side[k]}, {.t = t}});
+        side[k] = t;
+    }
+    launch(c, &logical_or_, (union aclnn_value[]){{.t = side[0]}, {.t = side[1]}, {.t = any}});
+    launch(c, &masked_fill, (union aclnn_value[]){{.t = m}, {.t = any}, {.s = &infinity}});
+    return copy_tensor(c, out, m);
 }
 
 static struct aclnn gcd_ = ACLNN("aclnnGcd", "TTT");
