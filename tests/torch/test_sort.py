@@ -140,3 +140,22 @@ def test_errors_are_pytorchs(call):
     with pytest.raises(type(want.value)) as got:
         call(x.npu())
     assert str(want.value).splitlines()[0] in str(got.value)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.int64, torch.uint8])
+def test_searchsorted(dtype):
+    sequence = sample((50,), dtype).sort()[0]
+    values = sample((4, 30), dtype, seed=1)
+    for right in (False, True):
+        both(lambda s, v, r=right: torch.searchsorted(s, v, right=r), sequence, values)
+        both(lambda s, v, r=right: torch.bucketize(v, s, right=r, out_int32=True), sequence, values)
+    rows = sample((4, 20), dtype, seed=2)
+    both(torch.searchsorted, rows.sort(dim=1)[0], values)
+    both(lambda s, v: torch.searchsorted(s, v, sorter=torch.argsort(s, dim=1, stable=True)), rows, values)
+    both(lambda s: torch.searchsorted(s, 3), sequence)
+    both(lambda s: torch.bucketize(torch.tensor(3, device=s.device), s), sequence)
+    both(torch.searchsorted, sequence.double().float(), torch.arange(6))
+
+
+def test_searchsorted_of_large():
+    both(torch.searchsorted, torch.rand(1000, generator=torch.Generator().manual_seed(0)).sort()[0], torch.rand(100000))
