@@ -301,7 +301,7 @@ static int scatter(struct plan *plan, enum scatter_op op, struct view *out, int3
     out = at_least_1d(plan, out);
     index = at_least_1d(plan, index);
     TRY(check_scatter(plan, op, out->dtype));
-    bool one = !src->rank && index->rank && view_count(index) != 1;
+    bool one = !src->rank && (index->rank > 1 || view_count(index) != 1);
     struct view *source = src->rank || one ? src : at_least_1d(plan, src);
     struct move *m = move_new(plan, out, index, source);
     *move = m;
