@@ -68,7 +68,7 @@ static const struct option_row table[OPTION_COUNT] = {
     [OPTION_INLINE_US] =
         {"ANYNPU_INLINE_US", OPTION_NUMBER, "", 0, 1000000000,
          .help = "A task estimated below this many microseconds runs at once on the caller's thread when its "
-                 "stream is idle; 0: never. The default is 30, with one or two CPUs 5000."},
+                 "stream is idle; 0: never. The default is 30, with one or two CPUs 300."},
     [OPTION_SPIN_US] =
         {"ANYNPU_SPIN_US", OPTION_NUMBER, "", 0, 1000000,
          .help = "How long an idle thread spins before it sleeps; the default is 200, with one CPU 0."},

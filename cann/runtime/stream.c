@@ -39,9 +39,10 @@ struct stream *stream_running(void)
 }
 
 /* The policy, in one place: up to which estimate (ns on one core) does a task run at once on the caller's thread? A
- * hand- over costs 0.2 µs to a spinning thread, 10 to 30 µs to a sleeping one. With one or two CPUs the caller's
- * thread, the device thread and the pool's worker would share them, and a preempted worker stalls every parallel
- * region, so that all but long tasks are faster on the caller's. */
+ * hand- over costs 0.2 µs to a spinning thread, 10 to 30 µs to a sleeping one, and hides the caller's own work behind
+ * the device's. With one or two CPUs the caller's thread, the device thread and the pool's worker share them, so that
+ * only tasks that are long beside a hand-over gain (measured: training a small CNN 17 % faster with 300 µs than with
+ * all at once; an MLP of 100 µs operators 30 % slower with none at once). */
 static uint64_t at_once_limit(void)
 {
     static _Atomic uint64_t known = UINT64_MAX;
@@ -50,7 +51,7 @@ static uint64_t at_once_limit(void)
         return limit;
     int64_t us = option_number(OPTION_INLINE_US);
     if (us < 0)
-        us = cpu_count() > 2 ? 30 : 5000;
+        us = cpu_count() > 2 ? 30 : 300;
     limit = shaking() ? 0 : (uint64_t)us * 1000;
     if (!shaking() && (option_number(OPTION_BLOCKING) == 1 || option_number(OPTION_LAUNCH_BLOCKING) == 1))
         limit = UINT64_MAX - 1;
