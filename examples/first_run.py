@@ -18,6 +18,8 @@ import time
 import warnings
 
 import numpy as np
+
+os.environ.setdefault("KINETO_LOG_LEVEL", "99")
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
