@@ -39,7 +39,7 @@ struct stream *stream_running(void)
 }
 
 /* The policy, in one place: up to which estimate (ns on one core) does a task run at once on the caller's thread? A
- * hand- over costs 0.2 µs to a spinning thread, 10 to 30 µs to a sleeping one, and hides the caller's own work behind
+ * hand-over costs 0.2 µs to a spinning thread, 10 to 30 µs to a sleeping one, and hides the caller's own work behind
  * the device's. With one or two CPUs the caller's thread, the device thread and the pool's worker share them, so that
  * only tasks that are long beside a hand-over gain (measured: training a small CNN 17 % faster with 300 µs than with
  * all at once; an MLP of 100 µs operators 30 % slower with none at once). */
