@@ -69,9 +69,8 @@ static const struct option_row table[OPTION_COUNT] = {
         {"ANYNPU_INLINE_US", OPTION_NUMBER, "", 0, 1000000000,
          .help = "A task estimated below this many microseconds runs at once on the caller's thread when its "
                  "stream is idle; 0: never. The default is 30, with one or two CPUs 300."},
-    [OPTION_SPIN_US] =
-        {"ANYNPU_SPIN_US", OPTION_NUMBER, "", 0, 1000000,
-         .help = "How long an idle thread spins before it sleeps; the default is 200, with one CPU 0."},
+    [OPTION_SPIN_US] = {"ANYNPU_SPIN_US", OPTION_NUMBER, "", 0, 1000000,
+                        .help = "How long an idle thread spins before it sleeps; the default is 200, with one CPU 0."},
     [OPTION_KEEP] =
         {"ANYNPU_KEEP", OPTION_BYTES, "", 0, (int64_t)1 << 42,
          .help = "Freed device memory that stays with the process for reuse; the default is a quarter of what the "
