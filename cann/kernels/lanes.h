@@ -26,6 +26,13 @@
 
 #define LANES_INLINE static inline __attribute__((always_inline, unused))
 
+enum lanes_what {
+    LANES_SUM,           /* Σ x */
+    LANES_DOT,           /* Σ x y */
+    LANES_SQUARES_ABOUT, /* Σ (x − c)² */
+    LANES_DOT_ABOUT,     /* Σ (x − c) y */
+};
+
 typedef float vector_f32 __attribute__((vector_size(VECTOR_BYTES), aligned(4)));
 typedef int32_t mask_f32 __attribute__((vector_size(VECTOR_BYTES)));
 typedef float quad_f32 __attribute__((vector_size(16), aligned(4)));

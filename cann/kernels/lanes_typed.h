@@ -3,18 +3,47 @@
 
 enum { NAME(VECTOR) = VECTOR_BYTES / sizeof(T), NAME(FEW) = 16 / NAME(VECTOR), NAME(MANY) = 64 / NAME(VECTOR) };
 
-/* Σ x, or Σ x y when y is not NULL. */
-LANES_INLINE T NAME(lanes_sum)(int64_t n, const T *restrict x, const T *restrict y)
+/* What a sum adds up: see enum lanes_what. y is read where it says so. */
+LANES_INLINE T NAME(lanes_term)(enum lanes_what what, T x, T y, T c)
+{
+    switch (what) {
+    case LANES_SUM:
+        return x;
+    case LANES_DOT:
+        return x * y;
+    case LANES_SQUARES_ABOUT:
+        return (x - c) * (x - c);
+    default:
+        return (x - c) * y;
+    }
+}
+
+LANES_INLINE NAME(vector) NAME(lanes_vector)(enum lanes_what what, const T *x, const T *y, T c)
+{
+    NAME(vector) v = *(const NAME(vector) *)x;
+    switch (what) {
+    case LANES_SUM:
+        return v;
+    case LANES_DOT:
+        return v * *(const NAME(vector) *)y;
+    case LANES_SQUARES_ABOUT:
+        return (v - c) * (v - c);
+    default:
+        return (v - c) * *(const NAME(vector) *)y;
+    }
+}
+
+LANES_INLINE T NAME(lanes_sum)(enum lanes_what what, int64_t n, const T *restrict x, const T *restrict y, T about)
 {
     NAME(vector) few[NAME(FEW)] = {0};
+    bool two = what == LANES_DOT || what == LANES_DOT_ABOUT;
     int64_t i = 0;
     if (n >= 64) {
         NAME(vector) many[NAME(MANY)] = {0};
         for (; i + 64 <= n; i += 64)
-            for (int k = 0; k < NAME(MANY); k++) {
-                NAME(vector) v = *(const NAME(vector) *)(x + i + k * NAME(VECTOR));
-                many[k] += y ? v * *(const NAME(vector) *)(y + i + k * NAME(VECTOR)) : v;
-            }
+            for (int k = 0; k < NAME(MANY); k++)
+                many[k] +=
+                    NAME(lanes_vector)(what, x + i + k * NAME(VECTOR), two ? y + i + k * NAME(VECTOR) : NULL, about);
         for (int w = NAME(MANY) / 2; w >= NAME(FEW); w /= 2)
             for (int k = 0; k < w; k++)
                 many[k] += many[k + w];
@@ -22,10 +51,8 @@ LANES_INLINE T NAME(lanes_sum)(int64_t n, const T *restrict x, const T *restrict
             few[k] = many[k];
     }
     for (; i + 16 <= n; i += 16)
-        for (int k = 0; k < NAME(FEW); k++) {
-            NAME(vector) v = *(const NAME(vector) *)(x + i + k * NAME(VECTOR));
-            few[k] += y ? v * *(const NAME(vector) *)(y + i + k * NAME(VECTOR)) : v;
-        }
+        for (int k = 0; k < NAME(FEW); k++)
+            few[k] += NAME(lanes_vector)(what, x + i + k * NAME(VECTOR), two ? y + i + k * NAME(VECTOR) : NULL, about);
     for (int w = NAME(FEW) / 2; w; w /= 2)
         for (int k = 0; k < w; k++)
             few[k] += few[k + w];
@@ -34,24 +61,24 @@ LANES_INLINE T NAME(lanes_sum)(int64_t n, const T *restrict x, const T *restrict
         return total;
     T a = 0, b = 0, c = 0, d = 0;
     for (; i + 4 <= n; i += 4) {
-        a += y ? x[i] * y[i] : x[i];
-        b += y ? x[i + 1] * y[i + 1] : x[i + 1];
-        c += y ? x[i + 2] * y[i + 2] : x[i + 2];
-        d += y ? x[i + 3] * y[i + 3] : x[i + 3];
+        a += NAME(lanes_term)(what, x[i], two ? y[i] : 0, about);
+        b += NAME(lanes_term)(what, x[i + 1], two ? y[i + 1] : 0, about);
+        c += NAME(lanes_term)(what, x[i + 2], two ? y[i + 2] : 0, about);
+        d += NAME(lanes_term)(what, x[i + 3], two ? y[i + 3] : 0, about);
     }
     for (; i < n; i++)
-        a += y ? x[i] * y[i] : x[i];
+        a += NAME(lanes_term)(what, x[i], two ? y[i] : 0, about);
     return total + ((a + c) + (b + d));
 }
 
 LANES_INLINE T NAME(sum_of)(int64_t n, const T *restrict x)
 {
-    return NAME(lanes_sum)(n, x, NULL);
+    return NAME(lanes_sum)(LANES_SUM, n, x, NULL, 0);
 }
 
 LANES_INLINE T NAME(dot_of)(int64_t n, const T *restrict x, const T *restrict y)
 {
-    return NAME(lanes_sum)(n, x, y);
+    return NAME(lanes_sum)(LANES_DOT, n, x, y, 0);
 }
 
 LANES_INLINE NAME(vector) NAME(vector_extreme)(bool least, NAME(vector) a, NAME(vector) x)

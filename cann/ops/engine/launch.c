@@ -47,7 +47,7 @@ static aclnnStatus bind_workspace(struct plan *plan, void *workspace, uint64_t s
     if (!workspace && plan->workspace)
         return fail(ACLNN_ERR_PARAM_NULLPTR, "%s needs a workspace of %zu bytes, but got null.", plan->row->name,
                     plan->workspace);
-    char *base = device_address(workspace);
+    char *base = workspace ? device_address(workspace) : NULL; /* temporaries of no elements need none */
     for (struct plan_bound *b = plan->bound; b; b = b->next)
         b->view->data = base + ((uintptr_t)b->view->data & ~(UINT64_C(0xffff) << 48));
     return ACLNN_SUCCESS;
