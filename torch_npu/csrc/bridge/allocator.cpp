@@ -14,6 +14,7 @@
 
 #include "error.h"
 #include "history.h"
+#include "latch.h"
 #include "memory.h"
 
 namespace npu {
@@ -41,7 +42,7 @@ struct Pending {
 };
 
 struct Device {
-  std::mutex lock;
+  Latch lock;
   Pool* pool[max_streams][2] = {};
   std::map<char*, Block*> segment; // first block of each
   std::deque<Pending> pending;
@@ -353,7 +354,7 @@ Block* memory_take(int device, size_t bytes) {
   std::shared_ptr<c10::GatheredContext> context;
   if (__builtin_expect(history_on.load(std::memory_order_relaxed), 0))
     context = history_context();
-  std::lock_guard<std::mutex> lock(d.lock);
+  std::lock_guard<Latch> lock(d.lock);
   if (__builtin_expect(bytes > (size_t)1 << 56, 0))
     out_of_memory(d, device, bytes, conf);
   size_t size = rounded(bytes, conf);
@@ -433,7 +434,7 @@ void memory_give(Block* block) noexcept {
     delete block;
     return;
   }
-  std::lock_guard<std::mutex> lock(d.lock);
+  std::lock_guard<Latch> lock(d.lock);
   bool small = block->pool->small;
   block->allocated = false;
   if (__builtin_expect(history_on.load(std::memory_order_relaxed), 0))
@@ -470,7 +471,7 @@ void memory_record_stream(const c10::DataPtr& ptr, const c10::Stream& stream) {
   uint8_t index = (uint8_t)stream.id();
   if (block->stream == index)
     return;
-  std::lock_guard<std::mutex> lock(device_memory(block->device).lock);
+  std::lock_guard<Latch> lock(device_memory(block->device).lock);
   if (!block->uses)
     block->uses = new std::vector<uint8_t>;
   if (std::find(block->uses->begin(), block->uses->end(), index) == block->uses->end())
@@ -481,7 +482,7 @@ std::vector<MemorySegment> memory_snapshot() {
   std::vector<MemorySegment> all;
   for (int device = 0; device < max_devices; device++) {
     Device& d = device_memory(device);
-    std::lock_guard<std::mutex> lock(d.lock);
+    std::lock_guard<Latch> lock(d.lock);
     for (auto& [ptr, first] : d.segment) {
       MemorySegment segment{device, first->stream, (size_t)ptr, 0, !first->pool->small, {}};
       for (Block* b = first; b; b = b->after) {
@@ -496,7 +497,7 @@ std::vector<MemorySegment> memory_snapshot() {
 
 Block* memory_find(int device, void* ptr) {
   Device& d = device_memory(device);
-  std::lock_guard<std::mutex> lock(d.lock);
+  std::lock_guard<Latch> lock(d.lock);
   auto at = d.segment.upper_bound(static_cast<char*>(ptr));
   if (at == d.segment.begin())
     return nullptr;
@@ -511,7 +512,7 @@ void memory_set_fraction(int device, double fraction) {
   use_device(device);
   ACL(aclrtGetMemInfo, HBM_MEM, &free, &total);
   Device& d = device_memory(device);
-  std::lock_guard<std::mutex> lock(d.lock);
+  std::lock_guard<Latch> lock(d.lock);
   d.limit = fraction >= 1 ? SIZE_MAX : (size_t)(fraction * (double)total);
 }
 
@@ -538,7 +539,7 @@ struct Allocator final : c10::DeviceAllocator {
         continue;
       wait_device(device);
       Device& d = device_memory(device);
-      std::lock_guard<std::mutex> lock(d.lock);
+      std::lock_guard<Latch> lock(d.lock);
       poll_pending(d, true);
       release_cached(d, SIZE_MAX);
     }
@@ -548,7 +549,7 @@ struct Allocator final : c10::DeviceAllocator {
   void recordStream(const c10::DataPtr& ptr, c10::Stream stream) override { memory_record_stream(ptr, stream); }
   DeviceStats getDeviceStats(c10::DeviceIndex device) override {
     Device& d = device_memory(device < 0 ? current_device() : device);
-    std::lock_guard<std::mutex> lock(d.lock);
+    std::lock_guard<Latch> lock(d.lock);
     DeviceStats stats = d.stats;
     stats.max_split_size = alloc_conf().max_split == SIZE_MAX ? -1 : (int64_t)alloc_conf().max_split;
     return stats;
@@ -564,13 +565,13 @@ struct Allocator final : c10::DeviceAllocator {
   }
   void resetAccumulatedStats(c10::DeviceIndex device) override {
     Device& d = device_memory(device < 0 ? current_device() : device);
-    std::lock_guard<std::mutex> lock(d.lock);
+    std::lock_guard<Latch> lock(d.lock);
     each_stat(d.stats, [](auto& stat) { stat.reset_accumulated(); });
     d.stats.num_alloc_retries = d.stats.num_ooms = d.stats.num_sync_all_streams = d.stats.num_device_alloc = d.stats.num_device_free = 0;
   }
   void resetPeakStats(c10::DeviceIndex device) override {
     Device& d = device_memory(device < 0 ? current_device() : device);
-    std::lock_guard<std::mutex> lock(d.lock);
+    std::lock_guard<Latch> lock(d.lock);
     each_stat(d.stats, [](auto& stat) { stat.reset_peak(); });
   }
   std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex device) override {

@@ -49,7 +49,7 @@ static double as_double(const c10::IValue& v) {
   return v.isInt() ? (double)v.toInt() : v.isBool() ? (double)v.toBool() : v.toScalar().toDouble();
 }
 
-static void describe_scalar(npu_scalar* s, const c10::Scalar& v) {
+void describe_scalar(npu_scalar* s, const c10::Scalar& v) {
   *s = npu_scalar{};
   if (v.isBoolean()) {
     s->kind = SCALAR_BOOL;

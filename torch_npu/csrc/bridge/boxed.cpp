@@ -105,25 +105,7 @@ void raise_mixed_devices(const char* op) {
               "device is correct.", error_suffix(Module::OPS, Kind::TYPE));
 }
 
-struct Scan {
-  int device = -1;
-  bool fall_back = false, cpu_index = false;
-};
-
-static inline void scan_tensor(Scan& scan, const c10::TensorImpl* impl, const schema_fact* facts) {
-  if (impl == c10::UndefinedTensorImpl::singleton())
-    return;
-  if (C10_LIKELY(impl->device_type() == device_type)) {
-    int index = impl->device().index();
-    if (scan.device != index) {
-      if (scan.device >= 0)
-        raise_mixed_devices(facts->name);
-      scan.device = index;
-    }
-    if (C10_UNLIKELY(!impl->has_storage() || to_acl(c10::typeMetaToScalarType(impl->dtype())) == ACL_DT_UNDEFINED))
-      scan.fall_back = true;
-    return;
-  }
+void scan_foreign(Scan& scan, const c10::TensorImpl* impl, const schema_fact* facts) {
   if (impl->device_type() == c10::DeviceType::CPU && impl->dim() == 0 && impl->has_storage())
     return;
   if (facts->cpu_index && impl->device_type() == c10::DeviceType::CPU)
@@ -199,11 +181,6 @@ static IValue result_value(call* c, const IValue* args, int k) {
   return take_result(c, k);
 }
 
-struct FreeCall {
-  call* c;
-  ~FreeCall() { call_free(c); }
-};
-
 struct Boxed final : c10::OperatorKernel {
   Boxed(const aten_row* row, const schema_fact* facts) : row(row), facts(facts) {}
 
@@ -271,6 +248,8 @@ static void register_row(torch::Library& library, const aten_row* row) {
   }
   const schema_fact* facts = make_facts(op->schema());
   all_rows()[name] = {row, facts};
+  if (HotRegister hot = find_hot(name))
+    return hot(library, find_row(row->name));
   library.impl(row->name, torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Boxed>(row, facts)));
 }
 

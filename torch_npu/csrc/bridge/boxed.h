@@ -5,10 +5,15 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
+#include <c10/core/UndefinedTensorImpl.h>
 
 #include "call.h"
 #include "dtype.h"
 #include "memory.h"
+
+namespace torch {
+class Library;
+}
 
 namespace npu {
 
@@ -42,6 +47,36 @@ void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::ji
 // "Expected all tensors to be on the same device…"
 [[noreturn]] void raise_mixed_devices(const char* op);
 
+// Which device a call is on, from its tensors.
+struct Scan {
+  int device = -1;
+  bool fall_back = false, cpu_index = false;
+};
+void scan_foreign(Scan& scan, const c10::TensorImpl* impl, const schema_fact* facts); // a tensor that is not on an NPU
+
+inline void scan_tensor(Scan& scan, const c10::TensorImpl* impl, const schema_fact* facts) {
+  if (C10_UNLIKELY(impl->device_type() != device_type)) {
+    if (impl != c10::UndefinedTensorImpl::singleton())
+      scan_foreign(scan, impl, facts);
+    return;
+  }
+  int index = impl->device().index();
+  if (scan.device != index) {
+    if (C10_UNLIKELY(scan.device >= 0))
+      raise_mixed_devices(facts->name);
+    scan.device = index;
+  }
+  if (C10_UNLIKELY(!impl->has_storage() || to_acl(c10::typeMetaToScalarType(impl->dtype())) == ACL_DT_UNDEFINED))
+    scan.fall_back = true;
+}
+
+struct FreeCall {
+  call* c;
+  ~FreeCall() { call_free(c); }
+};
+
+void describe_scalar(npu_scalar* s, const c10::Scalar& v); // args.cpp
+
 // dst ← src on one device through aclnnInplaceCopy.
 void device_copy(const at::Tensor& dst, const at::Tensor& src);
 
@@ -51,5 +86,9 @@ struct Row {
   const schema_fact* schema;
 };
 const Row* find_row(const char* name);
+
+// How thunks.cpp registers a hot operator's row; nullptr for the others.
+using HotRegister = void (*)(torch::Library& library, const Row* row);
+HotRegister find_hot(const std::string& name);
 
 } // namespace npu

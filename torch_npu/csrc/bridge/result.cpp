@@ -82,7 +82,10 @@ static npu_tensor* given(call* c, result_item* item, const result_fact& fact, c1
   if (impl->sizes() != dims(rank, size)) {
     TORCH_CHECK(fact.how == RESULT_OUT, "output with shape ", impl->sizes(), " doesn't match the broadcast shape ", dims(rank, size));
     resize_out(impl, rank, size, stride);
-    c->tensor[fact.arg] = nullptr; // described anew when asked
+    if (c->values)
+      c->tensor[fact.arg] = nullptr; // described anew when asked
+    else
+      describe(const_cast<npu_tensor*>(c->tensor[fact.arg]), impl);
   }
   if (!c->schema->overlap_ok)
     at::assert_no_internal_overlap(impl);
