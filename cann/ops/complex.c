@@ -81,3 +81,17 @@ int prepare_angle(struct plan *plan, const struct op_row *row, const union op_va
     aclDataType type = dtype_is_float(self->dtype) ? self->dtype : out->dtype;
     return plan_elementwise(plan, UNARY_ANGLE, type, out, &self, 1, NULL);
 }
+
+/* The size of a complex number is real; else the plain function. */
+int prepare_abs(struct plan *plan, const struct op_row *row, const union op_value *arg)
+{
+    const struct view *in = &arg[0].tensor->view;
+    if (!dtype_is_complex(in->dtype))
+        return prepare_elementwise(plan, row, arg);
+    struct view *self = plan_view(plan, arg[0].tensor), *out = plan_view(plan, arg[1].tensor);
+    struct view *parts[] = {part_of(plan, self, 0), part_of(plan, self, 1)};
+    if (out->dtype != parts[0]->dtype)
+        return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "Expected tensor out to have dtype %s, but got %s.",
+                         dtype_name(parts[0]->dtype), dtype_name(out->dtype));
+    return plan_elementwise(plan, BINARY_HYPOT, parts[0]->dtype, out, parts, 2, NULL);
+}

@@ -37,6 +37,16 @@ static enum category category_of(aclDataType t)
                                  : CATEGORY_NONE;
 }
 
+/* One of them is complex: its precision counts, and that of a float. */
+static aclDataType promote_complex(aclDataType a, aclDataType b)
+{
+    if (a == ACL_COMPLEX128 || b == ACL_COMPLEX128 || a == ACL_DOUBLE || b == ACL_DOUBLE)
+        return ACL_COMPLEX128;
+    bool halves = (a == ACL_COMPLEX32 || b == ACL_COMPLEX32) && a != ACL_FLOAT && b != ACL_FLOAT && a != ACL_BF16 &&
+                  b != ACL_BF16 && a != ACL_COMPLEX64 && b != ACL_COMPLEX64;
+    return halves ? ACL_COMPLEX32 : ACL_COMPLEX64;
+}
+
 aclDataType dtype_promote(aclDataType a, aclDataType b)
 {
     if (a == b || b == ACL_DT_UNDEFINED)
@@ -44,8 +54,10 @@ aclDataType dtype_promote(aclDataType a, aclDataType b)
     if (a == ACL_DT_UNDEFINED)
         return b;
     enum category ca = category_of(a), cb = category_of(b);
-    if (ca == CATEGORY_NONE || cb == CATEGORY_NONE || ca == CATEGORY_COMPLEX || cb == CATEGORY_COMPLEX)
+    if (ca == CATEGORY_NONE || cb == CATEGORY_NONE)
         return ACL_DT_UNDEFINED;
+    if (ca == CATEGORY_COMPLEX || cb == CATEGORY_COMPLEX)
+        return promote_complex(a, b);
     if (ca != cb)
         return ca > cb ? a : b;
     size_t size_a = dtype_size(a), size_b = dtype_size(b);
@@ -79,7 +91,7 @@ static aclDataType scalar_default(const aclScalar *s)
     case CATEGORY_FLOAT:
         return ACL_FLOAT;
     default:
-        return s->dtype;
+        return ACL_COMPLEX64;
     }
 }
 
@@ -109,8 +121,9 @@ static aclDataType common_type(const struct call *c, const union op_value *arg, 
 
 static int refuse_types(struct plan *plan, const struct call *c, aclDataType type)
 {
-    static const aclDataType all[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16,   ACL_DOUBLE, ACL_INT8,   ACL_UINT8, ACL_INT16,
-                                      ACL_INT32, ACL_INT64,   ACL_UINT16, ACL_UINT32, ACL_UINT64, ACL_BOOL};
+    static const aclDataType all[] = {ACL_FLOAT,  ACL_FLOAT16, ACL_BF16,  ACL_DOUBLE,    ACL_INT8,
+                                      ACL_UINT8,  ACL_INT16,   ACL_INT32, ACL_INT64,     ACL_UINT16,
+                                      ACL_UINT32, ACL_UINT64,  ACL_BOOL,  ACL_COMPLEX64, ACL_COMPLEX128};
     aclDataType list[sizeof all / sizeof *all];
     int n = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -256,7 +269,8 @@ int prepare_pow_scalar(struct plan *plan, const struct op_row *row, const union 
     sort_arguments(&c, row, arg);
     TRY(compute_type(plan, &c, arg, &type));
     double e = scalar_double(arg[c.operand[1]].scalar);
-    bool whole = !dtype_is_float(type);
+    bool whole = !dtype_is_float(type) && !dtype_is_complex(type),
+         plain = !dtype_is_complex(arg[c.operand[1]].scalar->dtype);
     int op = e == 2.0    ? UNARY_SQUARE
              : e == 3.0  ? UNARY_CUBE
              : whole     ? BINARY_POW
@@ -267,7 +281,7 @@ int prepare_pow_scalar(struct plan *plan, const struct op_row *row, const union 
                          : BINARY_POW;
     if (whole && e < 0.0)
         return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "Integers to negative integer powers are not allowed.");
-    if (op != BINARY_POW && elementwise_has(op, type)) {
+    if (op != BINARY_POW && plain && elementwise_has(op, type)) {
         c.op = op;
         c.operands = 1;
     }

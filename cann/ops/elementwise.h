@@ -18,6 +18,7 @@ enum {
 };
 
 int prepare_elementwise(struct plan *plan, const struct op_row *row, const union op_value *arg);
+int prepare_abs(struct plan *plan, const struct op_row *row, const union op_value *arg);
 int prepare_pow_scalar(struct plan *plan, const struct op_row *row, const union op_value *arg);
 int prepare_clamp(struct plan *plan, const struct op_row *row, const union op_value *arg);
 int prepare_round_decimals(struct plan *plan, const struct op_row *row, const union op_value *arg);

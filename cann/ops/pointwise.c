@@ -2,6 +2,7 @@
 /* The elementwise step: finds the loop and the conversions around it in phase 1, runs them in phase 2. When all
  * operands lie flat (dense, or one element for all) the loop is called on ranges of one long row; otherwise walk()
  * orders them. */
+#include "kernels/complex.h"
 #include "ops/elementwise.h"
 #include "ops/walk.h"
 
@@ -57,6 +58,15 @@ static bool answers_bool(int op)
     return op >> 8 == COMPARE_TABLE >> 8 || (op >= UNARY_LOGICAL_NOT && op < UNARY_END);
 }
 
+static walk_loop find_complex(int op, bool wide)
+{
+    const struct complex_table *table = ISA_PICK(complex_kernels);
+    for (int i = 0; i < table->count; i++)
+        if (table->row[i].op == op)
+            return wide ? table->row[i].c128 : table->row[i].c64;
+    return NULL;
+}
+
 static walk_loop find_loop(const struct elementwise_kernels *k, int op, aclDataType type)
 {
     const struct elementwise_table *table = k->table[op >> 8];
@@ -67,6 +77,8 @@ static walk_loop find_loop(const struct elementwise_kernels *k, int op, aclDataT
             return NULL;
         place = __builtin_ctzll(size);
     }
+    if (op != TERNARY_WHERE && (type == ACL_COMPLEX64 || type == ACL_COMPLEX128))
+        return find_complex(op, type == ACL_COMPLEX128);
     if ((op & 0xff) >= table->count || place < 0 || place >= ELEMENTWISE_DTYPES)
         return NULL;
     return table->loop[op & 0xff][place];
@@ -86,6 +98,8 @@ bool elementwise_has(int op, aclDataType type)
 static int cost_of(int op, aclDataType type)
 {
     bool wide = type == ACL_DOUBLE;
+    if (dtype_is_complex(type))
+        return 20;
     if (op == UNARY_ERFINV || op == UNARY_LGAMMA || op == UNARY_DIGAMMA || op == UNARY_SINC || op == UNARY_NDTRI ||
         op == UNARY_LOGIT)
         return 40;

@@ -14,7 +14,14 @@ FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
 INTS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
 REAL = FLOATS + INTS
 ALL = REAL + [torch.bool]
-TOLERANCE = {torch.float32: (1e-5, 1e-6), torch.float64: (1e-7, 1e-9), torch.float16: (2e-3, 1e-3), torch.bfloat16: (2e-2, 1e-2)}
+TOLERANCE = {
+    torch.float32: (1e-5, 1e-6),
+    torch.float64: (1e-7, 1e-9),
+    torch.float16: (2e-3, 1e-3),
+    torch.bfloat16: (2e-2, 1e-2),
+    torch.complex64: (1e-5, 1e-5),
+    torch.complex128: (1e-7, 1e-9),
+}
 
 
 @pytest.fixture(autouse=True)
@@ -408,3 +415,27 @@ def test_hypot_lcm_and_complex_parts():
         same(*both(torch.polar, a.abs(), b))
         same(*both(torch.polar, a[:0].abs(), b))
         same(*both(torch.angle, torch.complex(a, a.flip(0))))
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+def test_complex(dtype):
+    part = torch.float32 if dtype == torch.complex64 else torch.float64
+    a = torch.complex(sample(part, 4, 5), sample(part, 4, 5).flip(0))
+    b = torch.complex(sample(part, 5, low=1.0), sample(part, 5))
+    for f in (torch.add, torch.sub, torch.mul, torch.div, torch.pow, torch.eq, torch.ne):
+        same(*both(f, a, b))
+        same(*both(f, a, b.real.contiguous()))
+        same(*both(f, a, 2.5))
+        same(*both(f, a, 1 + 2j))
+    for f in (torch.abs, torch.sgn, torch.exp, torch.log, torch.sqrt, torch.tanh, torch.sigmoid, torch.isnan, torch.reciprocal):
+        same(*both(f, a))
+        same(*both(f, a.t()))
+    same(*both(torch.logical_and, a, b * 0))
+    same(*both(lambda t: t.conj() * t, a))
+    same(*both(lambda t: t.real + t.imag, a))
+    same(*both(torch.where, a.real > 0, a, b))
+    leaves = [a.clone().requires_grad_(), a.npu().requires_grad_()]
+    grads = [
+        torch.autograd.grad(((x * x + x).sigmoid() / x).abs().square(), x, torch.ones(4, 5, device=x.device))[0] for x in leaves
+    ]
+    same(grads[1], grads[0])

@@ -96,11 +96,12 @@ static int run_dropout_backward(struct call *c, const struct aten_row *row)
     {                                                                                                                  \
         name ".out", run, op, code, true                                                                               \
     }
-#define BACKWARD(name, op)                                                                                             \
-    {name, run_pointwise, op, TAKES_FLOAT | OPERANDS(2), true},                                                        \
+#define BACKWARD_OF(name, op, takes)                                                                                   \
+    {name, run_pointwise, op, (takes) | OPERANDS(2), true},                                                            \
     {                                                                                                                  \
-        name ".grad_input", run_pointwise, op, TAKES_FLOAT | OPERANDS(2), true                                         \
+        name ".grad_input", run_pointwise, op, (takes) | OPERANDS(2), true                                             \
     }
+#define BACKWARD(name, op) BACKWARD_OF(name, op, TAKES_FLOAT)
 
 static struct aclnn relu = ACLNN("aclnnRelu", "TT");
 static struct aclnn hardtanh = ACLNN("aclnnHardtanh", "TSST");
@@ -152,10 +153,10 @@ static const struct aten_row rows[] = {
     BACKWARD("elu_backward", &elu_backward),
     FORWARD("gelu", run_gelu, &gelu, TAKES_FLOAT),
     BACKWARD("gelu_backward", &gelu_backward),
-    FORWARD("sigmoid", run_pointwise, &sigmoid, TAKES_ALL | GIVES_FLOAT),
-    BACKWARD("sigmoid_backward", &sigmoid_backward),
-    BACKWARD("tanh_backward", &tanh_backward),
-    FORWARD("silu", run_pointwise, &silu, TAKES_FLOAT),
+    FORWARD("sigmoid", run_pointwise, &sigmoid, TAKES_ALL | TAKES_COMPLEX | GIVES_FLOAT),
+    BACKWARD_OF("sigmoid_backward", &sigmoid_backward, TAKES_FLOAT | TAKES_COMPLEX),
+    BACKWARD_OF("tanh_backward", &tanh_backward, TAKES_FLOAT | TAKES_COMPLEX),
+    FORWARD("silu", run_pointwise, &silu, TAKES_FLOAT | TAKES_COMPLEX),
     BACKWARD("silu_backward", &silu_backward),
     FORWARD("mish", run_pointwise, &mish, TAKES_FLOAT),
     {"mish_backward", run_pointwise, &mish_backward, TAKES_FLOAT | OPERANDS(2), true},

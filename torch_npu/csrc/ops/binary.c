@@ -81,8 +81,6 @@ static bool refuse(const struct aten_row *row, const struct operand *o, aclDataT
     bool whole = is_integral(common, true);
     if ((o[0].scalar && o[1].scalar) || !takes_type(code, common))
         return true;
-    if ((o[0].scalar && o[0].s.kind == SCALAR_COMPLEX) || (o[1].scalar && o[1].s.kind == SCALAR_COMPLEX))
-        return true;
     if (code & ALPHA && (alpha->kind == SCALAR_COMPLEX || (whole && alpha->kind == SCALAR_FLOAT) ||
                          (common != ACL_BOOL && alpha->kind == SCALAR_BOOL)))
         return true;
@@ -367,25 +365,25 @@ static struct aclnn fmin_ = ACLNN("aclnnMinimum", "TTT");
 #define PLAIN_INPLACE(name, op, code) PLAIN(name, op, code), ROW(name "_", op, code)
 
 enum {
-    EQUAL = TAKES_ALL | GIVES_BOOL | SWAPPED,
+    EQUAL = TAKES_ALL | TAKES_COMPLEX | GIVES_BOOL | SWAPPED,
     ORDER = TAKES_ANY | GIVES_BOOL | SWAPPED,
-    LOGIC = TAKES_ANY | GIVES_BOOL,
+    LOGIC = TAKES_ANY | TAKES_COMPLEX | GIVES_BOOL,
     BITS = TAKES_INT | TAKES_BOOL | TAKES_WIDE | SWAPPED,
     SHIFT = TAKES_INT,
     MATH = TAKES_ALL | GIVES_FLOAT,
 };
 
 static const struct aten_row rows[] = {
-    ARITHMETIC("add", add, TAKES_ANY | ALPHA),
-    ROW("add.out", add, TAKES_ANY | ALPHA),
-    ARITHMETIC("sub", sub, TAKES_REAL | ALPHA | NO_BOOL | SWAPPED),
-    ROW("sub.out", sub, TAKES_REAL | ALPHA | NO_BOOL | SWAPPED),
-    ROW("rsub.Tensor", sub, TAKES_REAL | ALPHA | NO_BOOL | SWAPPED | REVERSED),
-    ROW("rsub.Scalar", sub, TAKES_REAL | ALPHA | NO_BOOL | SWAPPED | REVERSED | FIRST_SCALAR),
-    ARITHMETIC("mul", mul, TAKES_ALL | SWAPPED),
-    ROW("mul.out", mul, TAKES_ALL | SWAPPED),
-    ARITHMETIC("div", div_, MATH),
-    ROW("div.out", div_, MATH),
+    ARITHMETIC("add", add, TAKES_ANY | TAKES_COMPLEX | ALPHA),
+    ROW("add.out", add, TAKES_ANY | TAKES_COMPLEX | ALPHA),
+    ARITHMETIC("sub", sub, TAKES_REAL | TAKES_COMPLEX | ALPHA | NO_BOOL | SWAPPED),
+    ROW("sub.out", sub, TAKES_REAL | TAKES_COMPLEX | ALPHA | NO_BOOL | SWAPPED),
+    ROW("rsub.Tensor", sub, TAKES_REAL | TAKES_COMPLEX | ALPHA | NO_BOOL | SWAPPED | REVERSED),
+    ROW("rsub.Scalar", sub, TAKES_REAL | TAKES_COMPLEX | ALPHA | NO_BOOL | SWAPPED | REVERSED | FIRST_SCALAR),
+    ARITHMETIC("mul", mul, TAKES_ALL | TAKES_COMPLEX | SWAPPED),
+    ROW("mul.out", mul, TAKES_ALL | TAKES_COMPLEX | SWAPPED),
+    ARITHMETIC("div", div_, MATH | TAKES_COMPLEX),
+    ROW("div.out", div_, MATH | TAKES_COMPLEX),
     ROW("div.Tensor_mode", div_mode, MATH | MODE),
     ROW("div_.Tensor_mode", div_mode, MATH | MODE),
     ROW("div.out_mode", div_mode, MATH | MODE),
@@ -401,14 +399,14 @@ static const struct aten_row rows[] = {
     ROW("remainder.Scalar_Tensor", remainder_, TAKES_REAL | DIVIDES | FIRST_SCALAR),
     ARITHMETIC("fmod", fmod_, TAKES_REAL | DIVIDES),
     ROW("fmod.Tensor_out", fmod_, TAKES_REAL | DIVIDES),
-    ROW("pow.Tensor_Tensor", pow_, TAKES_REAL | POWER),
-    ROW("pow_.Tensor", pow_, TAKES_REAL | POWER),
-    ROW("pow.Tensor_Tensor_out", pow_, TAKES_REAL | POWER),
-    ROW("pow.Tensor_Scalar", pow_, TAKES_REAL | POWER | SECOND_SCALAR),
-    ROW("pow_.Scalar", pow_, TAKES_REAL | POWER | SECOND_SCALAR),
-    ROW("pow.Tensor_Scalar_out", pow_, TAKES_REAL | POWER | SECOND_SCALAR),
-    ROW("pow.Scalar", pow_, TAKES_REAL | FIRST_SCALAR),
-    ROW("pow.Scalar_out", pow_, TAKES_REAL | FIRST_SCALAR),
+    ROW("pow.Tensor_Tensor", pow_, TAKES_REAL | TAKES_COMPLEX | POWER),
+    ROW("pow_.Tensor", pow_, TAKES_REAL | TAKES_COMPLEX | POWER),
+    ROW("pow.Tensor_Tensor_out", pow_, TAKES_REAL | TAKES_COMPLEX | POWER),
+    ROW("pow.Tensor_Scalar", pow_, TAKES_REAL | TAKES_COMPLEX | POWER | SECOND_SCALAR),
+    ROW("pow_.Scalar", pow_, TAKES_REAL | TAKES_COMPLEX | POWER | SECOND_SCALAR),
+    ROW("pow.Tensor_Scalar_out", pow_, TAKES_REAL | TAKES_COMPLEX | POWER | SECOND_SCALAR),
+    ROW("pow.Scalar", pow_, TAKES_REAL | TAKES_COMPLEX | FIRST_SCALAR),
+    ROW("pow.Scalar_out", pow_, TAKES_REAL | TAKES_COMPLEX | FIRST_SCALAR),
     PLAIN("maximum", maximum, TAKES_ANY),
     PLAIN("minimum", minimum, TAKES_ANY),
     {"fmax", run_extreme, &fmax_, TAKES_ANY, true},

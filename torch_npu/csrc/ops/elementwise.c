@@ -41,7 +41,7 @@ static bool same_shape(const struct npu_tensor *a, const struct npu_tensor *b)
 int run_pointwise(struct call *c, const struct aten_row *row)
 {
     const char *letters = row->aclnn->signature;
-    int last = (int)strlen(letters) - 1, n = (row->code >> OPERANDS_SHIFT) + 1, seen = 0;
+    int last = (int)strlen(letters) - 1, n = (row->code >> OPERANDS_SHIFT & 3) + 1, seen = 0;
     const struct npu_tensor *in[4] = {NULL};
     union aclnn_value v[10];
     for (int i = 0; i < last; i++) {
@@ -136,6 +136,40 @@ static int run_complex(struct call *c, const struct aten_row *row)
     return launch(c, row->aclnn, (union aclnn_value[]){{.t = in[0]}, {.t = in[1]}, {.t = out}});
 }
 
+/* The real (0) or imaginary (1) part as a view of the same memory. */
+static const struct npu_tensor *part_of(struct call *c, const struct npu_tensor *t, int which)
+{
+    int64_t stride[16];
+    for (int32_t i = 0; i < t->rank; i++)
+        stride[i] = 2 * t->stride[i];
+    struct npu_tensor *part = view_of(c, t, t->rank, t->size, stride, 2 * t->offset + which);
+    part->dtype = t->dtype == ACL_COMPLEX128 ? ACL_DOUBLE : ACL_FLOAT;
+    return part;
+}
+
+/* The conjugate in memory: real parts copied, imaginary ones negated. */
+static int run_conj(struct call *c, const struct aten_row *row)
+{
+    const struct npu_tensor *self = arg_tensor(c, 0);
+    if (self->device < 0 || self->rank > 16 || (self->dtype != ACL_COMPLEX64 && self->dtype != ACL_COMPLEX128))
+        return CALL_FALLBACK;
+    struct npu_tensor *out = result_pointwise(c, 0, self->dtype, self->rank, self->size, &self, 1);
+    if (call_failed(c) || copy_tensor(c, part_of(c, out, 0), part_of(c, self, 0)))
+        return CALL_ERROR;
+    return launch(c, row->aclnn, (union aclnn_value[]){{.t = part_of(c, self, 1)}, {.t = part_of(c, out, 1)}});
+}
+
+/* of a complex number, real */
+static int run_abs(struct call *c, const struct aten_row *row)
+{
+    const struct npu_tensor *self = arg_tensor(c, 0);
+    if (self->dtype != ACL_COMPLEX64 && self->dtype != ACL_COMPLEX128)
+        return run_pointwise(c, row);
+    aclDataType real = self->dtype == ACL_COMPLEX64 ? ACL_FLOAT : ACL_DOUBLE;
+    struct npu_tensor *out = result_pointwise(c, 0, real, self->rank, self->size, &self, 1);
+    return launch(c, row->aclnn, (union aclnn_value[]){{.t = self}, {.t = out}});
+}
+
 static int run_angle(struct call *c, const struct aten_row *row)
 {
     const struct npu_tensor *self = arg_tensor(c, 0);
@@ -215,8 +249,6 @@ static int run_where(struct call *c, const struct aten_row *row)
     int32_t rank = broadcast_shape(c, in, 3, size);
     if (rank < 0)
         return CALL_ERROR;
-    if (is_complex(type) && (in[1]->dtype != type || in[2]->dtype != type))
-        return CALL_FALLBACK;
     struct npu_tensor *out = result_pointwise(c, 0, type, rank, size, in, 3);
     return launch(c, row->aclnn, (union aclnn_value[]){{.t = in[0]}, {.t = in[1]}, {.t = in[2]}, {.t = out}});
 }
@@ -224,6 +256,8 @@ static int run_where(struct call *c, const struct aten_row *row)
 /* May the number stand for a value of the type, without any of PyTorch's complaints? */
 static bool value_fits(const struct npu_scalar *s, aclDataType t)
 {
+    if (is_complex(t))
+        return true;
     if (s->kind == SCALAR_COMPLEX)
         return false;
     if (is_floating(t))
@@ -257,7 +291,7 @@ static int run_masked_fill(struct call *c, const struct aten_row *row)
         return CALL_FALLBACK;
     if (row->aclnn[1].name) {
         value = arg_tensor(c, 2);
-        if (value->rank || is_complex(value->dtype))
+        if (value->rank || (is_complex(value->dtype) && !is_complex(self->dtype)))
             return CALL_FALLBACK;
         if (value->device < 0 && tensor_item(c, value, &s))
             return CALL_ERROR;
@@ -326,7 +360,12 @@ static int run_lerp(struct call *c, const struct aten_row *row)
 
 /* ---- rows ---- */
 
-enum { MATH = TAKES_ALL | GIVES_FLOAT, WHOLE = TAKES_REAL | TAKES_WIDE, TEST = TAKES_ANY | GIVES_BOOL };
+enum {
+    MATH = TAKES_ALL | GIVES_FLOAT,
+    COMPLEX_MATH = MATH | TAKES_COMPLEX,
+    TEST = TAKES_ANY | GIVES_BOOL,
+    COMPLEX_TEST = TEST | TAKES_COMPLEX,
+};
 
 /* functional, in-place, out= of an adapter of its own */
 #define THREE(name, inplace, out, run, op, code)                                                                       \
@@ -340,6 +379,8 @@ enum { MATH = TAKES_ALL | GIVES_FLOAT, WHOLE = TAKES_REAL | TAKES_WIDE, TEST = T
         out, run, op, code, true                                                                                       \
     }
 
+static struct aclnn neg = ACLNN("aclnnNeg", "TT");
+static struct aclnn abs_ = ACLNN("aclnnAbs", "TT");
 static struct aclnn ne_tensor = ACLNN("aclnnNeTensor", "TTT");
 static struct aclnn isinf_ = ACLNN("aclnnIsInf", "TT");
 static struct aclnn ndtri = ACLNN("aclnnNdtri", "TT");
@@ -368,37 +409,39 @@ static struct aclnn masked_fill_tensor[] = {ACLNN("aclnnInplaceMaskedFillScalar"
                                             ACLNN("aclnnInplaceMaskedFillTensor", "TTT")};
 
 static const struct aten_row rows[] = {
-    UNARY("abs", ACLNN("aclnnAbs", "TT"), TAKES_REAL),
-    UNARY("neg", ACLNN("aclnnNeg", "TT"), TAKES_REAL),
+    {"abs", run_abs, &abs_, TAKES_REAL, true},
+    {"abs_", run_abs, &abs_, TAKES_REAL, true},
+    {"abs.out", run_abs, &abs_, TAKES_REAL, true},
+    UNARY("neg", ACLNN("aclnnNeg", "TT"), TAKES_REAL | TAKES_COMPLEX),
     UNARY("sign", ACLNN("aclnnSign", "TT"), TAKES_ANY),
-    UNARY("sgn", ACLNN("aclnnSign", "TT"), TAKES_ANY),
+    UNARY("sgn", ACLNN("aclnnSign", "TT"), TAKES_ANY | TAKES_COMPLEX),
     UNARY("ceil", ACLNN("aclnnCeil", "TT"), TAKES_REAL),
     UNARY("floor", ACLNN("aclnnFloor", "TT"), TAKES_REAL),
     UNARY("round", ACLNN("aclnnRound", "TT"), TAKES_REAL),
     UNARY("trunc", ACLNN("aclnnTrunc", "TT"), TAKES_REAL),
     UNARY("frac", ACLNN("aclnnFrac", "TT"), TAKES_FLOAT),
-    UNARY("reciprocal", ACLNN("aclnnReciprocal", "TT"), MATH),
-    UNARY("sqrt", ACLNN("aclnnSqrt", "TT"), MATH),
-    UNARY("rsqrt", ACLNN("aclnnRsqrt", "TT"), MATH),
-    UNARY("exp", ACLNN("aclnnExp", "TT"), MATH),
+    UNARY("reciprocal", ACLNN("aclnnReciprocal", "TT"), COMPLEX_MATH),
+    UNARY("sqrt", ACLNN("aclnnSqrt", "TT"), COMPLEX_MATH),
+    UNARY("rsqrt", ACLNN("aclnnRsqrt", "TT"), COMPLEX_MATH),
+    UNARY("exp", ACLNN("aclnnExp", "TT"), COMPLEX_MATH),
     UNARY("exp2", ACLNN("aclnnExp2", "TT"), MATH),
     UNARY("expm1", ACLNN("aclnnExpm1", "TT"), MATH),
-    UNARY("log", ACLNN("aclnnLog", "TT"), MATH),
-    UNARY("log2", ACLNN("aclnnLog2", "TT"), MATH),
-    UNARY("log10", ACLNN("aclnnLog10", "TT"), MATH),
+    UNARY("log", ACLNN("aclnnLog", "TT"), COMPLEX_MATH),
+    UNARY("log2", ACLNN("aclnnLog2", "TT"), COMPLEX_MATH),
+    UNARY("log10", ACLNN("aclnnLog10", "TT"), COMPLEX_MATH),
     UNARY("log1p", ACLNN("aclnnLog1p", "TT"), MATH),
-    UNARY("sin", ACLNN("aclnnSin", "TT"), MATH),
-    UNARY("cos", ACLNN("aclnnCos", "TT"), MATH),
-    UNARY("tan", ACLNN("aclnnTan", "TT"), MATH),
-    UNARY("asin", ACLNN("aclnnAsin", "TT"), MATH),
-    UNARY("acos", ACLNN("aclnnAcos", "TT"), MATH),
-    UNARY("atan", ACLNN("aclnnAtan", "TT"), MATH),
-    UNARY("sinh", ACLNN("aclnnSinh", "TT"), MATH),
-    UNARY("cosh", ACLNN("aclnnCosh", "TT"), MATH),
-    UNARY("tanh", ACLNN("aclnnTanh", "TT"), MATH),
-    UNARY("asinh", ACLNN("aclnnAsinh", "TT"), MATH),
-    UNARY("acosh", ACLNN("aclnnAcosh", "TT"), MATH),
-    UNARY("atanh", ACLNN("aclnnAtanh", "TT"), MATH),
+    UNARY("sin", ACLNN("aclnnSin", "TT"), COMPLEX_MATH),
+    UNARY("cos", ACLNN("aclnnCos", "TT"), COMPLEX_MATH),
+    UNARY("tan", ACLNN("aclnnTan", "TT"), COMPLEX_MATH),
+    UNARY("asin", ACLNN("aclnnAsin", "TT"), COMPLEX_MATH),
+    UNARY("acos", ACLNN("aclnnAcos", "TT"), COMPLEX_MATH),
+    UNARY("atan", ACLNN("aclnnAtan", "TT"), COMPLEX_MATH),
+    UNARY("sinh", ACLNN("aclnnSinh", "TT"), COMPLEX_MATH),
+    UNARY("cosh", ACLNN("aclnnCosh", "TT"), COMPLEX_MATH),
+    UNARY("tanh", ACLNN("aclnnTanh", "TT"), COMPLEX_MATH),
+    UNARY("asinh", ACLNN("aclnnAsinh", "TT"), COMPLEX_MATH),
+    UNARY("acosh", ACLNN("aclnnAcosh", "TT"), COMPLEX_MATH),
+    UNARY("atanh", ACLNN("aclnnAtanh", "TT"), COMPLEX_MATH),
     UNARY("erf", ACLNN("aclnnErf", "TT"), MATH),
     UNARY("erfc", ACLNN("aclnnErfc", "TT"), MATH),
     UNARY("erfinv", ACLNN("aclnnErfinv", "TT"), MATH),
@@ -406,10 +449,10 @@ static const struct aten_row rows[] = {
     UNARY("digamma", ACLNN("aclnnDigamma", "TT"), MATH),
     UNARY("sinc", ACLNN("aclnnSinc", "TT"), MATH),
     UNARY("bitwise_not", ACLNN("aclnnBitwiseNot", "TT"), TAKES_INT | TAKES_BOOL),
-    UNARY("logical_not", ACLNN("aclnnLogicalNot", "TT"), TEST),
-    {"isnan", run_isnan, &ne_tensor, TEST, true},
-    {"isinf", run_pointwise, &isinf_, TEST, true},
-    {"isfinite", run_pointwise, &isfinite_, TEST, true},
+    UNARY("logical_not", ACLNN("aclnnLogicalNot", "TT"), COMPLEX_TEST),
+    {"isnan", run_isnan, &ne_tensor, COMPLEX_TEST, true},
+    {"isinf", run_pointwise, &isinf_, COMPLEX_TEST, true},
+    {"isfinite", run_pointwise, &isfinite_, COMPLEX_TEST, true},
     PAIR("special_ndtri", "special_ndtri.out", run_pointwise, &ndtri, MATH),
     PAIR("isposinf", "isposinf.out", run_pointwise, &isposinf_, TEST),
     PAIR("isneginf", "isneginf.out", run_pointwise, &isneginf_, TEST),
@@ -418,6 +461,7 @@ static const struct aten_row rows[] = {
     THREE("nan_to_num", "nan_to_num_", "nan_to_num.out", run_nan_to_num, &nan_to_num, TAKES_ANY),
     THREE("logit", "logit_", "logit.out", run_logit, &logit, MATH),
     PAIR("logit_backward", "logit_backward.grad_input", run_logit_backward, &logit_grad, TAKES_FLOAT),
+    THREE("_conj_physical", "conj_physical_", "conj_physical.out", run_conj, &neg, 0),
     PAIR("complex", "complex.out", run_complex, &complex_, TAKES_FLOAT),
     PAIR("polar", "polar.out", run_complex, &polar, TAKES_FLOAT),
     PAIR("angle", "angle.out", run_angle, &angle, TAKES_ANY | GIVES_FLOAT),
@@ -433,9 +477,9 @@ static const struct aten_row rows[] = {
     PAIR("where.self", "where.self_out", run_where, &where, 0),
     THREE("lerp.Scalar", "lerp_.Scalar", "lerp.Scalar_out", run_lerp, &lerps, TAKES_FLOAT),
     THREE("lerp.Tensor", "lerp_.Tensor", "lerp.Tensor_out", run_lerp, &lerp, TAKES_FLOAT),
-    THREE("addcmul", "addcmul_", "addcmul.out", run_addc, &addcmul, TAKES_REAL),
-    THREE("addcdiv", "addcdiv_", "addcdiv.out", run_addc, &addcdiv, TAKES_FLOAT),
-    {"masked_fill_.Scalar", run_masked_fill, masked_fill_scalar, TAKES_ANY, true},
-    {"masked_fill_.Tensor", run_masked_fill, masked_fill_tensor, TAKES_ANY, true},
+    THREE("addcmul", "addcmul_", "addcmul.out", run_addc, &addcmul, TAKES_REAL | TAKES_COMPLEX),
+    THREE("addcdiv", "addcdiv_", "addcdiv.out", run_addc, &addcdiv, TAKES_FLOAT | TAKES_COMPLEX),
+    {"masked_fill_.Scalar", run_masked_fill, masked_fill_scalar, TAKES_ANY | TAKES_COMPLEX, true},
+    {"masked_fill_.Tensor", run_masked_fill, masked_fill_tensor, TAKES_ANY | TAKES_COMPLEX, true},
 };
 ATEN_FAMILY(elementwise_family, rows);

@@ -14,6 +14,7 @@ enum {
     TAKES_REAL = TAKES_FLOAT | TAKES_INT,
     TAKES_ANY = TAKES_REAL | TAKES_BOOL,
     TAKES_ALL = TAKES_ANY | TAKES_WIDE,
+    TAKES_COMPLEX = 1 << 20, /* complex64 and complex128 */
     /* the result's type, if it is not what the inputs promote to */
     GIVES_FLOAT = 16, /* integers and bool become the default float */
     GIVES_BOOL = 32,
@@ -41,6 +42,9 @@ static inline bool takes_type(int code, aclDataType t)
     case ACL_UINT32:
     case ACL_UINT64:
         return code & TAKES_WIDE;
+    case ACL_COMPLEX64:
+    case ACL_COMPLEX128:
+        return code & TAKES_COMPLEX;
     default:
         return false;
     }
