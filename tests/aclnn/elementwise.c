@@ -2,6 +2,7 @@
 /* Elementwise operators through the C interface: which arguments are operands, which types meet where, in-place forms,
  * operators of several steps, and what is refused with which text. (What the kernels compute: tests/kernel.) */
 #include "acl/acl.h"
+#include "aclnnop/aclnn_abs.h"
 #include "aclnnop/aclnn_add.h"
 #include "aclnnop/aclnn_adds.h"
 #include "aclnnop/aclnn_celu.h"
@@ -238,6 +239,17 @@ static void test_activations(void)
     CHECK_TEXT(aclGetRecentErrMsg(), "the halved dimension of x must be even, but dimension 1 is size 1");
 }
 
+static void test_complex(void)
+{
+    const float z[] = {3, 4, 0, -2}, w[] = {1, 1, 0, 1};
+    aclTensor *a = tensor(ACL_COMPLEX64, z, 1, 2), *b = tensor(ACL_COMPLEX64, w, 1, 2);
+    aclTensor *o = tensor(ACL_COMPLEX64, NULL, 1, 2), *size_of = tensor(ACL_FLOAT, NULL, 1, 2);
+    CHECK_EQ(RUN(aclnnMul, a, b, o), 0);
+    floats_are(o, 4, -1.0, 7.0, 2.0, 0.0);
+    CHECK_EQ(RUN(aclnnAbs, a, size_of), 0);
+    floats_are(size_of, 2, 5.0, 2.0);
+}
+
 static void test_refusals(void)
 {
     const int32_t zero[] = {1, 0, 2, 3};
@@ -251,7 +263,7 @@ static void test_refusals(void)
     CHECK_TEXT(aclGetRecentErrMsg(), "the shape [2,2] cannot be broadcast to [3,2].");
     CHECK_EQ(RUN(aclnnGelu, i, o), ACLNN_ERR_PARAM_INVALID);
     CHECK_TEXT(aclGetRecentErrMsg(), "Tensor self not implemented for DT_INT32, should be in dtype support list");
-    CHECK_EQ(RUN(aclnnMul, c, c, c), ACLNN_ERR_PARAM_INVALID);
+    CHECK_EQ(RUN(aclnnGelu, c, c), ACLNN_ERR_PARAM_INVALID);
     CHECK_TEXT(aclGetRecentErrMsg(), "DT_COMPLEX64");
     int status = RUN(aclnnFloorDivide, i, i, io);
     if (!status)
@@ -269,7 +281,7 @@ int main(void)
     CHECK_EQ(aclrtCreateStream(&stream), 0);
     CHECK_EQ(aclrtMalloc((void **)&device, DEVICE_BYTES, ACL_MEM_MALLOC_HUGE_FIRST), 0);
     CHECK_EQ(aclrtMalloc((void **)&workspace, WORKSPACE_BYTES, ACL_MEM_MALLOC_HUGE_FIRST), 0);
-    void (*const tests[])(void) = {test_arithmetic, test_selection, test_activations, test_refusals};
+    void (*const tests[])(void) = {test_arithmetic, test_selection, test_activations, test_complex, test_refusals};
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         tests[i]();
         CHECK_EQ(aclrtSynchronizeStream(stream), 0);
