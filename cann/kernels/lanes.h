@@ -30,6 +30,7 @@ enum lanes_what {
     LANES_SUM,           /* Σ x */
     LANES_DOT,           /* Σ x y */
     LANES_SQUARES_ABOUT, /* Σ (x − c)² */
+    LANES_ABOUT,         /* Σ (x − c) */
     LANES_DOT_ABOUT,     /* Σ (x − c) y */
 };
 

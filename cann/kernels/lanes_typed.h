@@ -13,6 +13,8 @@ LANES_INLINE T NAME(lanes_term)(enum lanes_what what, T x, T y, T c)
         return x * y;
     case LANES_SQUARES_ABOUT:
         return (x - c) * (x - c);
+    case LANES_ABOUT:
+        return x - c;
     default:
         return (x - c) * y;
     }
@@ -28,6 +30,8 @@ LANES_INLINE NAME(vector) NAME(lanes_vector)(enum lanes_what what, const T *x, c
         return v * *(const NAME(vector) *)y;
     case LANES_SQUARES_ABOUT:
         return (v - c) * (v - c);
+    case LANES_ABOUT:
+        return v - c;
     default:
         return (v - c) * *(const NAME(vector) *)y;
     }

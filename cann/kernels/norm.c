@@ -10,6 +10,7 @@
 #define T         float
 #define NAME(x)   x##_f32
 #define BLOCK_OF  block_f32
+#define LOAD      load_f32
 #define STORE     store_f32
 #define DIRECT(t) ((t) == ACL_FLOAT)
 #include "kernels/norm_typed.h"
@@ -17,6 +18,7 @@
 #define T         double
 #define NAME(x)   x##_f64
 #define BLOCK_OF  block_f64
+#define LOAD      load_f64
 #define STORE     store_f64
 #define DIRECT(t) ((t) == ACL_DOUBLE)
 #include "kernels/norm_typed.h"
@@ -26,20 +28,27 @@ static bool wide(const struct norm_types *t)
     return t->x == ACL_DOUBLE;
 }
 
-static void sums(const struct norm_types *t, int64_t n, const char *g, const char *x, double mean, double *sum)
+static void moments(const struct norm_types *t, const struct norm_planes *p, const char *x, double *m)
 {
-    wide(t) ? sums_f64(t, n, g, x, mean, sum) : sums_f32(t, n, g, x, mean, sum);
+    wide(t) ? moments_f64(t, p, x, m) : moments_f32(t, p, x, m);
 }
 
-static void scale(const struct norm_types *t, int64_t n, const char *x, const struct norm_channel *c, char *out)
+static void sums(const struct norm_types *t, const struct norm_planes *p, const char *g, const char *x, double mean,
+                 double *sum)
 {
-    wide(t) ? scale_f64(t, n, x, c, out) : scale_f32(t, n, x, c, out);
+    wide(t) ? sums_f64(t, p, g, x, mean, sum) : sums_f32(t, p, g, x, mean, sum);
 }
 
-static void gradient(const struct norm_types *t, int64_t n, const char *g, const char *x, const struct norm_channel *c,
-                     char *out)
+static void scale(const struct norm_types *t, const struct norm_planes *p, const char *x, const struct norm_channel *c,
+                  char *out)
 {
-    wide(t) ? gradient_f64(t, n, g, x, c, out) : gradient_f32(t, n, g, x, c, out);
+    wide(t) ? scale_f64(t, p, x, c, out) : scale_f32(t, p, x, c, out);
+}
+
+static void gradient(const struct norm_types *t, const struct norm_planes *p, const char *g, const char *x,
+                     const struct norm_channel *c, char *out)
+{
+    wide(t) ? gradient_f64(t, p, g, x, c, out) : gradient_f32(t, p, g, x, c, out);
 }
 
 static void sums_columns(const struct norm_types *t, int64_t rows, int64_t cols, const char *g, const char *x,
@@ -76,5 +85,5 @@ static void layer_gradient(const struct norm_layer *l, int64_t rows, const char 
 }
 
 const struct norm_kernels ISA(norm_kernels) = {
-    sums, scale, gradient, sums_columns, scale_columns, gradient_columns, layer, layer_gradient,
+    moments, sums, scale, gradient, sums_columns, scale_columns, gradient_columns, layer, layer_gradient,
 };

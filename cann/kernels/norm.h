@@ -31,12 +31,21 @@ struct norm_layer {
     const void *weight, *bias; /* float[n] */
 };
 
+/* Where a channel's elements lie: planes of n neighbours, the first elements of two `step` elements apart. */
+struct norm_planes {
+    int64_t planes, n, step;
+};
+
 struct norm_kernels {
-    /* sum[0] += Σ g, sum[1] += Σ g (x − mean) over n elements. */
-    void (*sums)(const struct norm_types *t, int64_t n, const char *g, const char *x, double mean, double *sum);
-    void (*scale)(const struct norm_types *t, int64_t n, const char *x, const struct norm_channel *c, char *out);
-    void (*gradient)(const struct norm_types *t, int64_t n, const char *g, const char *x, const struct norm_channel *c,
-                     char *out);
+    /* The elements join moments {mean, Σ (x − mean)², count}. */
+    void (*moments)(const struct norm_types *t, const struct norm_planes *p, const char *x, double *moments);
+    /* sum[0] += Σ g, sum[1] += Σ g (x − mean). */
+    void (*sums)(const struct norm_types *t, const struct norm_planes *p, const char *g, const char *x, double mean,
+                 double *sum);
+    void (*scale)(const struct norm_types *t, const struct norm_planes *p, const char *x, const struct norm_channel *c,
+                  char *out);
+    void (*gradient)(const struct norm_types *t, const struct norm_planes *p, const char *g, const char *x,
+                     const struct norm_channel *c, char *out);
     /* The same for rows of cols channels each, which lie side by side; constants by channel: float[cols]. */
     void (*sums_columns)(const struct norm_types *t, int64_t rows, int64_t cols, const char *g, const char *x,
                          const void *mean, double *sum_g, double *sum_gx);

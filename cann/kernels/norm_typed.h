@@ -2,48 +2,119 @@
 /* Normalisation in one compute type; kernels/norm.c includes this for float and double, with T, NAME(x), BLOCK_OF,
  * STORE and DIRECT(dtype) (is that T as it lies in memory?) defined; undefines them. */
 
-static void NAME(sums)(const struct norm_types *t, int64_t n, const char *g, const char *x, double mean, double *sum)
+/* Some planes of n elements: those that fit a block together, or a part of one that does not. */
+struct NAME(part) {
+    int64_t plane, planes, at, size;
+};
+
+BLOCK_INLINE bool NAME(next_part)(struct NAME(part) * p, const struct norm_planes *shape)
+{
+    p->at += p->size;
+    if (p->at >= shape->n) {
+        p->at = 0;
+        p->plane += p->planes;
+    }
+    if (p->plane >= shape->planes || !shape->n)
+        return false;
+    p->size = shape->n - p->at < BLOCK ? shape->n - p->at : BLOCK;
+    int64_t most = shape->n <= BLOCK / 2 ? BLOCK / shape->n : 1;
+    p->planes = shape->planes - p->plane < most ? shape->planes - p->plane : most;
+    return true;
+}
+
+/* The part's elements side by side. */
+BLOCK_INLINE const T *NAME(gather)(aclDataType dtype, const struct NAME(part) * p, const struct norm_planes *shape,
+                                   const char *data, T *restrict buffer)
+{
+    int64_t size = (int64_t)dtype_size(dtype), step = shape->step * size;
+    data += p->plane * step + p->at * size;
+    if (p->planes == 1)
+        return BLOCK_OF(dtype, p->size, data, size, buffer);
+    for (int64_t k = 0; k < p->planes; k++, data += step) {
+        if (DIRECT(dtype))
+            for (int64_t i = 0; i < p->size; i++)
+                buffer[k * p->size + i] = ((const T *)data)[i];
+        else
+            LOAD(dtype, p->size, data, size, buffer + k * p->size);
+    }
+    return buffer;
+}
+
+BLOCK_INLINE void NAME(scatter)(aclDataType dtype, const struct NAME(part) * p, const struct norm_planes *shape,
+                                const T *restrict done, char *data)
+{
+    int64_t size = (int64_t)dtype_size(dtype), step = shape->step * size;
+    data += p->plane * step + p->at * size;
+    for (int64_t k = 0; k < p->planes; k++, data += step) {
+        if (DIRECT(dtype))
+            for (int64_t i = 0; i < p->size; i++)
+                ((T *)data)[i] = done[k * p->size + i];
+        else
+            STORE(dtype, p->size, done + k * p->size, data, size);
+    }
+}
+
+static void NAME(moments)(const struct norm_types *t, const struct norm_planes *shape, const char *x, double *moments)
+{
+    T buffer[BLOCK];
+    for (struct NAME(part) p = {0}; NAME(next_part)(&p, shape);) {
+        int64_t m = p.planes * p.size;
+        const T *xs = NAME(gather)(t->x, &p, shape, x, buffer);
+        T centre = NAME(sum_of)(m, xs) / (T)m, off = 0;
+        double squares = NAME(lanes_sum)(LANES_SQUARES_ABOUT, m, xs, NULL, centre);
+        if (m >= 64) /* what the mean of many lacks */
+            off = NAME(lanes_sum)(LANES_ABOUT, m, xs, NULL, centre);
+        double n = moments[2] + (double)m, mean = centre + (double)off / (double)m, delta = mean - moments[0];
+        squares -= (double)off * off / (double)m;
+        moments[1] += squares + delta * delta * (moments[2] * (double)m / n);
+        moments[0] += delta * ((double)m / n);
+        moments[2] = n;
+    }
+}
+
+static void NAME(sums)(const struct norm_types *t, const struct norm_planes *shape, const char *g, const char *x,
+                       double mean, double *sum)
 {
     T buffer[BLOCK], buffer2[BLOCK];
-    int64_t g_size = (int64_t)dtype_size(t->grad), x_size = (int64_t)dtype_size(t->x);
-    for (int64_t m; n > 0; n -= m, g += m * g_size, x += m * x_size) {
-        m = n < BLOCK ? n : BLOCK;
-        const T *gs = BLOCK_OF(t->grad, m, g, g_size, buffer), *xs = BLOCK_OF(t->x, m, x, x_size, buffer2);
+    for (struct NAME(part) p = {0}; NAME(next_part)(&p, shape);) {
+        int64_t m = p.planes * p.size;
+        const T *gs = NAME(gather)(t->grad, &p, shape, g, buffer), *xs = NAME(gather)(t->x, &p, shape, x, buffer2);
         sum[0] += NAME(sum_of)(m, gs);
         sum[1] += NAME(lanes_sum)(LANES_DOT_ABOUT, m, xs, gs, (T)mean);
     }
 }
 
-static void NAME(scale)(const struct norm_types *t, int64_t n, const char *x, const struct norm_channel *c, char *out)
+static void NAME(scale)(const struct norm_types *t, const struct norm_planes *shape, const char *x,
+                        const struct norm_channel *c, char *out)
 {
     T buffer[BLOCK], done[BLOCK], mean = (T)c->mean, factor = (T)c->factor, shift = (T)c->shift;
-    int64_t x_size = (int64_t)dtype_size(t->x), out_size = (int64_t)dtype_size(t->out);
-    for (int64_t m; n > 0; n -= m, x += m * x_size, out += m * out_size) {
-        m = n < BLOCK ? n : BLOCK;
-        const T *xs = BLOCK_OF(t->x, m, x, x_size, buffer);
-        T *to = DIRECT(t->out) ? (T *)out : done;
+    for (struct NAME(part) p = {0}; NAME(next_part)(&p, shape);) {
+        int64_t m = p.planes * p.size;
+        const T *restrict xs = NAME(gather)(t->x, &p, shape, x, buffer);
+        bool direct = DIRECT(t->out) && p.planes == 1;
+        T *restrict to = direct ? (T *)out + p.plane * shape->step + p.at : done;
         for (int64_t i = 0; i < m; i++)
             to[i] = (xs[i] - mean) * factor + shift;
-        if (!DIRECT(t->out))
-            STORE(t->out, m, done, out, out_size);
+        if (!direct)
+            NAME(scatter)(t->out, &p, shape, done, out);
     }
 }
 
-static void NAME(gradient)(const struct norm_types *t, int64_t n, const char *g, const char *x,
+static void NAME(gradient)(const struct norm_types *t, const struct norm_planes *shape, const char *g, const char *x,
                            const struct norm_channel *c, char *out)
 {
     T buffer[BLOCK], buffer2[BLOCK], done[BLOCK];
     T mean = (T)c->mean, factor = (T)c->factor, shift = (T)c->shift, slope = (T)c->slope;
-    int64_t g_size = (int64_t)dtype_size(t->grad), x_size = (int64_t)dtype_size(t->x);
-    int64_t out_size = (int64_t)dtype_size(t->out);
-    for (int64_t m; n > 0; n -= m, g += m * g_size, x += m * x_size, out += m * out_size) {
-        m = n < BLOCK ? n : BLOCK;
-        const T *gs = BLOCK_OF(t->grad, m, g, g_size, buffer), *xs = BLOCK_OF(t->x, m, x, x_size, buffer2);
-        T *to = DIRECT(t->out) ? (T *)out : done;
+    for (struct NAME(part) p = {0}; NAME(next_part)(&p, shape);) {
+        int64_t m = p.planes * p.size;
+        const T *restrict gs = NAME(gather)(t->grad, &p, shape, g, buffer);
+        const T *restrict xs = NAME(gather)(t->x, &p, shape, x, buffer2);
+        bool direct = DIRECT(t->out) && p.planes == 1;
+        T *restrict to = direct ? (T *)out + p.plane * shape->step + p.at : done;
         for (int64_t i = 0; i < m; i++)
             to[i] = (gs[i] * factor - shift) - (xs[i] - mean) * slope;
-        if (!DIRECT(t->out))
-            STORE(t->out, m, done, out, out_size);
+        if (!direct)
+            NAME(scatter)(t->out, &p, shape, done, out);
     }
 }
 
@@ -249,4 +320,5 @@ static void NAME(layer_gradient)(const struct norm_layer *l, int64_t rows, const
 #undef NAME
 #undef BLOCK_OF
 #undef STORE
+#undef LOAD
 #undef DIRECT

@@ -3,10 +3,6 @@
  * rows, whose borders depend on shapes alone and which are added in order. */
 #include "ops/norm.h"
 
-#include <math.h>
-
-#include "kernels/reduce.h"
-
 enum { GRAIN = 8192, PIECES_MAX = 16, PIECE_ROWS = 16 };
 
 static const aclDataType floats[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16, ACL_DOUBLE};

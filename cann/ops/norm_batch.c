@@ -7,7 +7,6 @@
  * chosen, and the borders of pieces, depend on shapes alone. */
 #include <math.h>
 
-#include "kernels/reduce.h"
 #include "ops/norm.h"
 #include "ops/reduce.h"
 
@@ -15,7 +14,6 @@ enum { CHANNELS_MIN = 8, GRAIN = 16384, PIECES_MAX = 16 };
 
 struct batch_job {
     const struct norm_kernels *kernel;
-    const struct reduce_kernels *reduce;
     struct norm_types type;
     bool columns, training;
     int64_t batch, channels, inner; /* columns: batch rows, inner 1 */
@@ -68,14 +66,11 @@ static double reciprocal_root(double var, double eps)
 static void run_channel(void *arg, int64_t begin, int64_t end)
 {
     const struct batch_job *j = arg;
-    struct reduce_param p = {REDUCE_MOMENTS, j->type.x, 0};
-    enum reduce_type type = j->type.x == ACL_DOUBLE ? REDUCE_F64 : REDUCE_F32;
+    struct norm_planes shape = {j->batch, j->inner, j->channels * j->inner};
     for (int64_t c = begin; c < end; c++) {
-        double acc[3], mean, var;
+        double acc[3] = {0}, mean, var;
         if (j->training) {
-            j->reduce->init(REDUCE_MOMENTS, type, 1, acc, 1);
-            for (int64_t b = 0; b < j->batch; b++)
-                j->reduce->row(&p, type, 1, 0, j->inner, bytes(j->type.x), plane(j->x, j, b, c), 0, acc, 1);
+            j->kernel->moments(&j->type, &shape, plane(j->x, j, 0, c), acc);
             mean = acc[0];
             var = acc[1] / count(j);
         } else {
@@ -84,8 +79,7 @@ static void run_channel(void *arg, int64_t begin, int64_t end)
         }
         double rstd = reciprocal_root(var, j->eps);
         struct norm_channel k = {mean, norm_at(j->weight, c, 1) * rstd, norm_at(j->bias, c, 0), 0};
-        for (int64_t b = 0; b < j->batch; b++)
-            j->kernel->scale(&j->type, j->inner, plane(j->x, j, b, c), &k, plane(j->out, j, b, c));
+        j->kernel->scale(&j->type, &shape, plane(j->x, j, 0, c), &k, plane(j->out, j, 0, c));
         if (j->training)
             keep_statistics(j, c, mean, var, rstd);
     }
@@ -114,10 +108,11 @@ static void scale_rows(void *arg, int64_t begin, int64_t end)
                                  j->factor->data, j->shift->data, j->out->data + at * bytes(j->type.out));
         return;
     }
+    struct norm_planes shape = {1, j->inner, 0};
     for (int64_t r = begin; r < end; r++) {
         int64_t c = r % j->channels;
         struct norm_channel k = {norm_at(j->mean, c, 0), norm_at(j->factor, c, 0), norm_at(j->shift, c, 0), 0};
-        j->kernel->scale(&j->type, j->inner, plane(j->x, j, 0, r), &k, plane(j->out, j, 0, r));
+        j->kernel->scale(&j->type, &shape, plane(j->x, j, 0, r), &k, plane(j->out, j, 0, r));
     }
 }
 
@@ -165,14 +160,14 @@ static double rstd_of(const struct batch_job *j, int64_t c)
 static void backward_channel(void *arg, int64_t begin, int64_t end)
 {
     const struct batch_job *j = arg;
+    struct norm_planes shape = {j->batch, j->inner, j->channels * j->inner};
     for (int64_t c = begin; c < end; c++) {
         double sum[2] = {0}, mean = norm_at(j->mean, c, 0);
-        for (int64_t b = 0; b < j->batch; b++)
-            j->kernel->sums(&j->type, j->inner, plane(j->grad, j, b, c), plane(j->x, j, b, c), mean, sum);
+        const char *grad = plane(j->grad, j, 0, c), *x = plane(j->x, j, 0, c);
+        j->kernel->sums(&j->type, &shape, grad, x, mean, sum);
         struct norm_channel k = close_channel(j, c, mean, rstd_of(j, c), sum[0], sum[1]);
-        for (int64_t b = 0; j->out && b < j->batch; b++)
-            j->kernel->gradient(&j->type, j->inner, plane(j->grad, j, b, c), plane(j->x, j, b, c), &k,
-                                plane(j->out, j, b, c));
+        if (j->out)
+            j->kernel->gradient(&j->type, &shape, grad, x, &k, plane(j->out, j, 0, c));
     }
 }
 
@@ -189,14 +184,14 @@ static void sum_pieces(void *arg, int64_t begin, int64_t end)
                                     j->x->data + at * bytes(j->type.x), j->mean->data, sum, sum + j->channels);
             continue;
         }
-        for (int64_t b = from; b < to; b++)
-            for (int64_t c = 0; c < j->channels; c++) {
-                double two[2] = {0};
-                j->kernel->sums(&j->type, j->inner, plane(j->grad, j, b, c), plane(j->x, j, b, c),
-                                norm_at(j->mean, c, 0), two);
-                sum[c] += two[0];
-                sum[j->channels + c] += two[1];
-            }
+        struct norm_planes shape = {to - from, j->inner, j->channels * j->inner};
+        for (int64_t c = 0; c < j->channels; c++) {
+            double two[2] = {0};
+            j->kernel->sums(&j->type, &shape, plane(j->grad, j, from, c), plane(j->x, j, from, c),
+                            norm_at(j->mean, c, 0), two);
+            sum[c] = two[0];
+            sum[j->channels + c] = two[1];
+        }
     }
 }
 
@@ -228,11 +223,12 @@ static void gradient_rows(void *arg, int64_t begin, int64_t end)
                                     j->slope->data, j->out->data + at * bytes(j->type.out));
         return;
     }
+    struct norm_planes shape = {1, j->inner, 0};
     for (int64_t r = begin; r < end; r++) {
         int64_t c = r % j->channels;
         struct norm_channel k = {norm_at(j->mean, c, 0), norm_at(j->factor, c, 0), norm_at(j->shift, c, 0),
                                  norm_at(j->slope, c, 0)};
-        j->kernel->gradient(&j->type, j->inner, plane(j->grad, j, 0, r), plane(j->x, j, 0, r), &k,
+        j->kernel->gradient(&j->type, &shape, plane(j->grad, j, 0, r), plane(j->x, j, 0, r), &k,
                             plane(j->out, j, 0, r));
     }
 }
@@ -281,7 +277,6 @@ static int begin_job(struct plan *plan, struct batch_job **made)
     struct batch_job *j = *made = plan_alloc(plan, sizeof *j);
     TRY(plan_check_dtype(plan, 0, floats, 4));
     j->kernel = ISA_PICK(norm_kernels);
-    j->reduce = ISA_PICK(reduce_kernels);
     return ACLNN_SUCCESS;
 }
 

@@ -2,14 +2,12 @@
 /* Group norm and its gradient: dense [N, groups, channels of a group, HxW], one (n, group) a unit of work. */
 #include <math.h>
 
-#include "kernels/reduce.h"
 #include "ops/norm.h"
 
 enum { GRAIN = 8192 };
 
 struct group_job {
     const struct norm_kernels *kernel;
-    const struct reduce_kernels *reduce;
     struct norm_types type;
     int64_t batch, channels, inner, groups, depth; /* depth: channels of a group */
     double eps;
@@ -33,20 +31,17 @@ static int64_t grain(int64_t each)
 static void group_forward(void *arg, int64_t begin, int64_t end)
 {
     const struct group_job *j = arg;
-    struct reduce_param p = {REDUCE_MOMENTS, j->type.x, 0};
-    enum reduce_type type = j->type.x == ACL_DOUBLE ? REDUCE_F64 : REDUCE_F32;
-    int64_t size = (int64_t)dtype_size(j->type.x);
+    struct norm_planes whole = {1, j->depth * j->inner, 0}, one = {1, j->inner, 0};
     for (int64_t g = begin; g < end; g++) {
-        double acc[3];
-        j->reduce->init(REDUCE_MOMENTS, type, 1, acc, 1);
-        j->reduce->row(&p, type, 1, 0, j->depth * j->inner, size, plane(j, j->x, g * j->depth), 0, acc, 1);
+        double acc[3] = {0};
+        j->kernel->moments(&j->type, &whole, plane(j, j->x, g * j->depth), acc);
         double rstd = 1 / sqrt(acc[1] / acc[2] + j->eps);
         norm_put(j->mean, g, acc[0]);
         norm_put(j->rstd, g, rstd);
         for (int64_t d = 0; d < j->depth; d++) {
             int64_t c = g % j->groups * j->depth + d, nc = g * j->depth + d;
             struct norm_channel k = {acc[0], norm_at(j->weight, c, 1) * rstd, norm_at(j->bias, c, 0), 0};
-            j->kernel->scale(&j->type, j->inner, plane(j, j->x, nc), &k, plane(j, j->out, nc));
+            j->kernel->scale(&j->type, &one, plane(j, j->x, nc), &k, plane(j, j->out, nc));
         }
     }
 }
@@ -61,6 +56,7 @@ static int run_forward(void *arg)
 static void group_backward(void *arg, int64_t begin, int64_t end)
 {
     const struct group_job *j = arg;
+    struct norm_planes one = {1, j->inner, 0};
     for (int64_t g = begin; g < end; g++) {
         double mean = norm_at(j->mean, g, 0), rstd = norm_at(j->rstd, g, 1), sum_g = 0, sum_gx = 0;
         double count = (double)(j->depth * j->inner);
@@ -68,7 +64,7 @@ static void group_backward(void *arg, int64_t begin, int64_t end)
             int64_t c = g % j->groups * j->depth + d, nc = g * j->depth + d;
             double *sum = (double *)j->sums->data + 2 * nc;
             sum[0] = sum[1] = 0;
-            j->kernel->sums(&j->type, j->inner, plane(j, j->grad, nc), plane(j, j->x, nc), mean, sum);
+            j->kernel->sums(&j->type, &one, plane(j, j->grad, nc), plane(j, j->x, nc), mean, sum);
             sum_g += sum[0] * norm_at(j->weight, c, 1);
             sum_gx += sum[1] * norm_at(j->weight, c, 1);
         }
@@ -76,8 +72,7 @@ static void group_backward(void *arg, int64_t begin, int64_t end)
             int64_t c = g % j->groups * j->depth + d, nc = g * j->depth + d;
             struct norm_channel k = {mean, norm_at(j->weight, c, 1) * rstd, rstd * sum_g / count,
                                      rstd * rstd * rstd * sum_gx / count};
-            j->kernel->gradient(&j->type, j->inner, plane(j, j->grad, nc), plane(j, j->x, nc), &k,
-                                plane(j, j->out, nc));
+            j->kernel->gradient(&j->type, &one, plane(j, j->grad, nc), plane(j, j->x, nc), &k, plane(j, j->out, nc));
         }
     }
 }
@@ -109,7 +104,6 @@ static int new_job(struct plan *plan, const union op_value *arg, int p, int x_p,
     TRY(plan_check_dtype(plan, 0, floats, 4));
     TRY(plan_check_dtype(plan, x_p, floats, 4));
     j->kernel = ISA_PICK(norm_kernels);
-    j->reduce = ISA_PICK(reduce_kernels);
     j->batch = arg[p].i;
     j->channels = arg[p + 1].i;
     j->inner = arg[p + 2].i;
