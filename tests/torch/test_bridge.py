@@ -192,6 +192,7 @@ def test_index_tensors_may_be_on_the_cpu():
     x = torch.arange(10.0).npu()
     i = torch.tensor([7, 1])
     assert x[i].tolist() == [7, 1]
+    assert x.view(2, 5)[:, torch.tensor([0]).npu()].tolist() == [[0], [5]]  # the first index is None
     x[i] = torch.tensor([70.0, 10.0]).npu()
     assert x.tolist()[7] == 70
 

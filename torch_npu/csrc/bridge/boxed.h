@@ -55,9 +55,10 @@ struct Scan {
 void scan_foreign(Scan& scan, const c10::TensorImpl* impl, const schema_fact* facts); // a tensor that is not on an NPU
 
 inline void scan_tensor(Scan& scan, const c10::TensorImpl* impl, const schema_fact* facts) {
+  if (C10_UNLIKELY(impl == c10::UndefinedTensorImpl::singleton()))
+    return; // has no device to ask for
   if (C10_UNLIKELY(impl->device_type() != device_type)) {
-    if (impl != c10::UndefinedTensorImpl::singleton())
-      scan_foreign(scan, impl, facts);
+    scan_foreign(scan, impl, facts);
     return;
   }
   int index = impl->device().index();
