@@ -81,49 +81,69 @@ static bool TYPED(unscale)(int64_t n, T *out, const T *a, double scale_)
     return bad;
 }
 
-/* 16 lanes of double: enough to keep the adders busy, and the same sum on every ISA. */
-static double TYPED(norm)(enum foreach_norm kind, int64_t n, const T *a, double p)
+/* Blocks of a few thousand elements are summed in 32 lanes of T, blocks in double: the same sum on every ISA. */
+static T TYPED(norm_block)(enum foreach_norm kind, int64_t n, const T *a, double p)
 {
-    double lane[16] = {0};
-    for (int64_t i = 0; i < n; i += 16) {
-        double x[16] = {0};
-        int64_t m = n - i < 16 ? n - i : 16;
-        if (m == 16)
-            for (int j = 0; j < 16; j++)
-                x[j] = (double)a[i + j];
-        else
-            for (int j = 0; j < m; j++)
-                x[j] = (double)a[i + j];
-        switch (kind) {
-        case FOREACH_NORM_ONE:
-            for (int j = 0; j < 16; j++)
-                lane[j] += fabs(x[j]);
-            break;
-        case FOREACH_NORM_TWO:
-            for (int j = 0; j < 16; j++)
-                lane[j] += x[j] * x[j];
-            break;
-        case FOREACH_NORM_MAX:
-            for (int j = 0; j < 16; j++)
-                lane[j] = lane[j] != lane[j] || lane[j] > fabs(x[j]) ? lane[j] : fabs(x[j]);
-            break;
-        case FOREACH_NORM_ZERO:
-            for (int j = 0; j < 16; j++)
-                lane[j] += x[j] != 0;
-            break;
-        case FOREACH_NORM_P:
-            for (int j = 0; j < m; j++)
-                lane[j] += pow(fabs(x[j]), p);
-            break;
-        }
+    enum { LANES = 32 };
+    T lane[LANES] = {0};
+    int64_t i = 0;
+    switch (kind) {
+    case FOREACH_NORM_ONE:
+        for (; i + LANES <= n; i += LANES)
+            for (int j = 0; j < LANES; j++)
+                lane[j] += MATH(fabs)(a[i + j]);
+        break;
+    case FOREACH_NORM_TWO:
+        for (; i + LANES <= n; i += LANES)
+            for (int j = 0; j < LANES; j++)
+                lane[j] += a[i + j] * a[i + j];
+        break;
+    case FOREACH_NORM_MAX:
+        for (; i + LANES <= n; i += LANES)
+            for (int j = 0; j < LANES; j++) {
+                T x = MATH(fabs)(a[i + j]);
+                lane[j] = lane[j] != lane[j] || lane[j] > x ? lane[j] : x;
+            }
+        break;
+    case FOREACH_NORM_ZERO:
+        for (; i + LANES <= n; i += LANES)
+            for (int j = 0; j < LANES; j++)
+                lane[j] += a[i + j] != 0 ? (T)1 : (T)0;
+        break;
+    case FOREACH_NORM_P:
+        break;
     }
-    for (int w = 8; w; w /= 2)
+    for (; i < n; i++) {
+        T x = MATH(fabs)(a[i]), *l = &lane[i % LANES];
+        if (kind == FOREACH_NORM_MAX)
+            *l = *l != *l || *l > x ? *l : x;
+        else
+            *l += kind == FOREACH_NORM_ONE   ? x
+                  : kind == FOREACH_NORM_TWO ? x * x
+                  : kind == FOREACH_NORM_P   ? (T)pow(x, p)
+                                             : (T)(x != 0);
+    }
+    for (int w = LANES / 2; w; w /= 2)
         for (int j = 0; j < w; j++)
             if (kind == FOREACH_NORM_MAX)
                 lane[j] = lane[j] != lane[j] || lane[j] > lane[j + w] ? lane[j] : lane[j + w];
             else
                 lane[j] += lane[j + w];
     return lane[0];
+}
+
+static double TYPED(norm)(enum foreach_norm kind, int64_t n, const T *a, double p)
+{
+    enum { BLOCK = 4096 };
+    double total = 0;
+    for (int64_t i = 0; i < n; i += BLOCK) {
+        double part = (double)TYPED(norm_block)(kind, n - i < BLOCK ? n - i : BLOCK, a + i, p);
+        if (kind != FOREACH_NORM_MAX)
+            total += part;
+        else
+            total = total != total || total > part ? total : part;
+    }
+    return total;
 }
 
 #undef T

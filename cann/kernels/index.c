@@ -24,7 +24,23 @@ struct sixteen {
     uint64_t part[2];
 };
 
+/* Are all n indices in range? Vectorises, so that the loops that follow need not look. */
+static bool all_good(int64_t n, const int64_t *index, int64_t step, int64_t limit)
+{
+    int bad = 0;
+    if (step == 1)
+        for (int64_t i = 0; i < n; i++)
+            bad |= (uint64_t)index[i] >= (uint64_t)limit;
+    else
+        for (int64_t i = 0; i < n; i++)
+            bad |= (uint64_t)index[i * step] >= (uint64_t)limit;
+    return !bad;
+}
+
 /* ---- gather, and scatter without arithmetic: by size ---- */
+
+/* Keeps a loop scalar: vector gathers are slower than loads on most CPUs. */
+#define ONE_BY_ONE __asm__ volatile("")
 
 #define BY_SIZE(T, gather, set)                                                                                        \
     static void gather(int64_t n, char *const *data, const int64_t *step, const void *param)                           \
@@ -46,6 +62,27 @@ struct sixteen {
             }                                                                                                          \
             for (int64_t i = 0; i < n; i++)                                                                            \
                 *(T *)(out + i * out_step) = *(const T *)(in + i * in_step);                                           \
+            return;                                                                                                    \
+        }                                                                                                              \
+        if (all_good(n, (const int64_t *)index, index_step / 8, p->limit)) {                                           \
+            const int64_t *at = (const int64_t *)index;                                                                \
+            const int64_t next = index_step / 8;                                                                       \
+            if (next == 1 && out_step == (int64_t)sizeof(T)) {                                                         \
+                T *restrict to = (T *)out;                                                                             \
+                if (!in_step)                                                                                          \
+                    for (int64_t i = 0; i < n; i++) {                                                                  \
+                        ONE_BY_ONE;                                                                                    \
+                        to[i] = *(const T *)(in + at[i] * p->dim_step);                                                \
+                    }                                                                                                  \
+                else                                                                                                   \
+                    for (int64_t i = 0; i < n; i++) {                                                                  \
+                        ONE_BY_ONE;                                                                                    \
+                        to[i] = *(const T *)(in + i * in_step + at[i] * p->dim_step);                                  \
+                    }                                                                                                  \
+                return;                                                                                                \
+            }                                                                                                          \
+            for (int64_t i = 0; i < n; i++)                                                                            \
+                *(T *)(out + i * out_step) = *(const T *)(in + i * in_step + at[i * next] * p->dim_step);              \
             return;                                                                                                    \
         }                                                                                                              \
         for (int64_t i = 0; i < n; i++) {                                                                              \

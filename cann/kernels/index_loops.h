@@ -27,6 +27,17 @@
             }                                                                                                          \
             return;                                                                                                    \
         }                                                                                                              \
+        if (all_good(r->n, r->index, r->index_step, p->limit)) {                                                       \
+            const int64_t *index = r->index;                                                                           \
+            const int64_t n = r->n, dim_step = p->dim_step, index_step = r->index_step, out_step = r->out_step,        \
+                          src_step = r->src_step;                                                                      \
+            for (int64_t i = 0; i < n; i++) {                                                                          \
+                T *o = out + i * out_step + index[i * index_step] * dim_step;                                          \
+                A x = LOAD(*o), y = LOAD(src[i * src_step]);                                                           \
+                *o = STORE(expression);                                                                                \
+            }                                                                                                          \
+            return;                                                                                                    \
+        }                                                                                                              \
         for (int64_t i = 0; i < r->n; i++) {                                                                           \
             int64_t at = r->index[i * r->index_step];                                                                  \
             if (!index_good(at, p))                                                                                    \

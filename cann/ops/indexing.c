@@ -3,7 +3,7 @@
 
 #include "ops/walk.h"
 
-enum { SCATTER_GRAIN = 16384, SHORT_RUN = 8 };
+enum { SCATTER_GRAIN = 16384, FREE_MIN = 128, SHORT_RUN = 8 };
 
 int index_fail(const struct index_site *site, int64_t value)
 {
@@ -150,7 +150,7 @@ int scatter_run(enum scatter_op op, const struct view *out, const struct view *i
     if (s.index_seq.rank && !scale)
         view_coalesce((struct view *[]){&s.index_seq, &s.src_seq}, 2);
     int64_t grain = SCATTER_GRAIN / s.steps;
-    parallel(count / s.steps, grain < 64 ? 64 : grain, scatter_piece, &s);
+    parallel(count / s.steps, grain < FREE_MIN ? FREE_MIN : grain, scatter_piece, &s);
     return outcome(&error, site);
 }
 

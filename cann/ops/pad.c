@@ -46,24 +46,53 @@ static void extend(struct part *part, int parts, int mode, int64_t n)
     }
 }
 
-/* One copy or fill for each combination of parts. parts[d] ≥ 1 parts of dimension d, three slots each. */
-static void copy_parts(struct plan *plan, struct view *out, struct view *in, struct part (*part)[3], const int *parts,
+/* The last dimension as runs, when its parts are whole rows of memory or nothing; NULL otherwise. */
+static struct remap_run *last_runs(struct plan *plan, const struct view *out, const struct view *in,
+                                   const struct part *part, int parts)
+{
+    int32_t d = out->rank - 1;
+    bool whole = d >= 0 && parts > 1 && out->stride[d] == 1 && in->stride[d] == 1;
+    for (int k = 0; whole && k < parts; k++)
+        whole = part[k].fill || part[k].step == 1;
+    if (!whole)
+        return NULL;
+    struct remap_run *run = plan_alloc(plan, (size_t)parts * sizeof *run);
+    for (int k = 0; k < parts; k++)
+        run[k] = (struct remap_run){part[k].out, part[k].count, part[k].fill ? REMAP_FILL : part[k].in};
+    return run;
+}
+
+/* One copy or fill for each combination of parts, the last dimension's together if they are runs. parts[d] ≥ 1 parts of
+ * dimension d, three slots each. */
+static void copy_parts(struct plan *plan, struct view *out, struct view *in, struct part (*part)[3], int *parts,
                        const aclScalar *value)
 {
     int at[VIEW_RANK_MAX] = {0};
+    int32_t last = out->rank - 1;
+    struct remap_run *run = last_runs(plan, out, in, last < 0 ? NULL : part[last], last < 0 ? 0 : parts[last]);
+    int runs = run ? parts[last] : 0;
+    if (run)
+        parts[last] = 1;
     for (;;) {
         struct remap_job *job = remap_new(plan, out, in);
         bool fill = false;
         for (int d = 0; d < out->rank; d++)
-            fill |= part[d][at[d]].fill;
+            fill |= part[d][at[d]].fill && !(run && d == last);
+        if (value)
+            remap_fill(job, value);
         if (fill) {
             int64_t *from = plan_alloc(plan, sizeof *from);
             *from = REMAP_FILL;
-            remap_fill(job, value);
             remap_dim(job, 1, 0, 0)->in_at = from;
         }
         for (int d = 0; d < out->rank; d++) {
             const struct part *p = &part[d][at[d]];
+            if (run && d == last) {
+                remap_dim(job, out->dim[d], 1, fill ? 0 : 1);
+                if (!fill)
+                    remap_runs(job, run, runs);
+                continue;
+            }
             job->out_base += p->out * out->stride[d];
             job->in_base += fill ? 0 : p->in * in->stride[d];
             remap_dim(job, p->count, out->stride[d], fill ? 0 : p->step * in->stride[d]);
@@ -96,7 +125,8 @@ static int check_range(struct plan *plan, const aclIntArray *pad)
 {
     for (uint64_t i = 0; i < pad->size; i++)
         if (pad->value[i] > INT64_C(1) << 48 || pad->value[i] < -(INT64_C(1) << 48))
-            return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "Padding size %lld is out of range.", (long long)pad->value[i]);
+            return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "Padding size %lld is out of range.",
+                             (long long)pad->value[i]);
     return ACLNN_SUCCESS;
 }
 

@@ -41,9 +41,33 @@ static int64_t whole(const struct sequence *s, int64_t i)
     return truncated(element(s, i, 0));
 }
 
+/* The commonest sequences in plain loops. */
+static bool arange_piece(const struct sequence *s, int64_t begin, int64_t end)
+{
+    const double start = s->start[0], step = s->step[0];
+    const uint64_t first = (uint64_t)s->start_i, by = (uint64_t)s->step_i;
+    if (s->kind != ARANGE)
+        return false;
+    if (s->out->dtype == ACL_FLOAT) {
+        float *restrict out = (float *)s->out->data;
+        for (int64_t i = begin; i < end; i++)
+            out[i] = (float)(start + (double)i * step);
+        return true;
+    }
+    if (s->out->dtype == ACL_INT64) {
+        int64_t *restrict out = (int64_t *)s->out->data;
+        for (int64_t i = begin; i < end; i++)
+            out[i] = (int64_t)(first + (uint64_t)i * by);
+        return true;
+    }
+    return false;
+}
+
 static void sequence_piece(void *arg, int64_t begin, int64_t end)
 {
     const struct sequence *s = arg;
+    if (arange_piece(s, begin, end))
+        return;
     char *out = s->out->data;
     switch ((int)s->out->dtype) {
     case ACL_FLOAT:

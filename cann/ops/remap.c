@@ -24,6 +24,12 @@ struct remap_dim *remap_dim(struct remap_job *job, int64_t count, int64_t out_st
     return d;
 }
 
+void remap_runs(struct remap_job *job, const struct remap_run *run, int64_t runs)
+{
+    job->map.run = run;
+    job->map.runs = runs;
+}
+
 void remap_fill(struct remap_job *job, const aclScalar *value)
 {
     scalar_store(value, job->out->dtype, job->map.fill);
@@ -39,10 +45,11 @@ static void merge(struct remap *r)
     int n = 0;
     for (int k = 0; k < r->rank; k++) {
         struct remap_dim d = r->dim[k];
-        if (affine(&d) && d.count == 1)
+        bool plain = affine(&d) && !(r->run && k == r->rank - 1);
+        if (plain && d.count == 1)
             continue;
         struct remap_dim *last = n ? &r->dim[n - 1] : NULL;
-        if (last && affine(last) && affine(&d) && last->out_step == d.count * d.out_step &&
+        if (last && plain && affine(last) && last->out_step == d.count * d.out_step &&
             last->in_step == d.count * d.in_step) {
             d.count *= last->count;
             *last = d;
@@ -103,7 +110,7 @@ void remap_finish(struct plan *plan, struct remap_job *job, bool tables_later)
     if (!job->total)
         return;
     merge(&job->map);
-    if (!tables_later)
+    if (!tables_later && !job->map.run)
         find_runs(plan, &job->map);
     plan_step(plan, run_remap, job, (uint64_t)(job->total * job->map.size) / 5 + 20);
 }

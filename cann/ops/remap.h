@@ -21,6 +21,9 @@ struct remap_job *remap_new(struct plan *plan, struct view *out, struct view *in
 /* Appends a dimension, outermost first; returns it (tables may be set). */
 struct remap_dim *remap_dim(struct remap_job *job, int64_t count, int64_t out_step, int64_t in_step);
 
+/* Says of the last dimension, appended before, that it is made of runs (in order, without gaps; output step 1). */
+void remap_runs(struct remap_job *job, const struct remap_run *run, int64_t runs);
+
 /* Sets the value of elements whose table says REMAP_FILL. */
 void remap_fill(struct remap_job *job, const aclScalar *value);
 

@@ -44,6 +44,76 @@ static bool skipped(const struct view *v)
     return v->rank == 1 && v->dim[0] == 0;
 }
 
+/* Contiguous tensors side by side: each row of the output is a block of every input in turn. */
+struct blocks {
+    struct view *out, **in;
+    int64_t inputs, row; /* bytes of an output row */
+    int64_t *begin;      /* where each input's block begins in it */
+    int64_t rows;
+};
+
+static void blocks_piece(void *arg, int64_t begin, int64_t end)
+{
+    const struct blocks *b = arg;
+    int64_t row = begin / b->row, at = begin % b->row, low = 0, high = b->inputs;
+    while (high - low > 1) {
+        int64_t middle = (low + high) / 2;
+        if (b->begin[middle] <= at)
+            low = middle;
+        else
+            high = middle;
+    }
+    while (begin < end) {
+        int64_t size = b->begin[low + 1] - b->begin[low], skip = at - b->begin[low], n = size - skip;
+        n = n < end - begin ? n : end - begin;
+        memcpy(b->out->data + begin, b->in[low]->data + row * size + skip, (size_t)n);
+        begin += n;
+        at += n;
+        if (at == b->begin[low + 1] && ++low == b->inputs) {
+            low = at = 0;
+            row++;
+        }
+    }
+}
+
+static int run_blocks(void *arg)
+{
+    struct blocks *b = arg;
+    parallel(b->rows * b->row, 65536, blocks_piece, b);
+    return ACLNN_SUCCESS;
+}
+
+/* True when all tensors are contiguous and of out's type: the step is added. Shapes have been checked. */
+static bool cat_blocks(struct plan *plan, const aclTensorList *list, struct view *out, int32_t dim, bool stack)
+{
+    if (!view_is_contiguous(out))
+        return false;
+    for (uint64_t j = 0; j < list->size; j++)
+        if (list->value[j]->view.dtype != out->dtype || !view_is_contiguous(&list->value[j]->view))
+            return false;
+    struct blocks *b = plan_alloc(plan, sizeof *b);
+    b->out = out;
+    b->in = plan_alloc(plan, list->size * sizeof *b->in);
+    b->begin = plan_alloc(plan, (list->size + 1) * sizeof *b->begin);
+    b->rows = 1;
+    int64_t inner = (int64_t)dtype_size(out->dtype);
+    for (int32_t d = 0; d < out->rank; d++)
+        *(d < dim ? &b->rows : &inner) *= d == dim ? 1 : out->dim[d];
+    for (uint64_t j = 0; j < list->size; j++) {
+        const struct view *v = &list->value[j]->view;
+        int64_t size = inner * (stack ? 1 : skipped(v) ? 0 : v->dim[dim]);
+        if (!size)
+            continue;
+        b->in[b->inputs] = plan_view(plan, list->value[j]);
+        b->begin[b->inputs + 1] = b->begin[b->inputs] + size;
+        b->inputs++;
+    }
+    b->row = b->begin[b->inputs];
+    if (b->rows && b->row)
+        plan_step(plan, run_blocks, b, (uint64_t)(b->rows * b->row) / 5 + 20);
+    return true;
+}
+
 int prepare_cat(struct plan *plan, const struct op_row *row, const union op_value *arg)
 {
     const aclTensorList *list = arg[0].tensors;
@@ -51,7 +121,7 @@ int prepare_cat(struct plan *plan, const struct op_row *row, const union op_valu
     struct view *out = plan_view(plan, arg[2].tensor);
     int32_t dim;
     TRY(wrap(plan, arg[1].i, out->rank, &dim));
-    int64_t at = 0;
+    int64_t total = 0;
     for (uint64_t j = 0; j < list->size; j++) {
         const struct view *v = &list->value[j]->view;
         if (skipped(v))
@@ -63,17 +133,25 @@ int prepare_cat(struct plan *plan, const struct op_row *row, const union op_valu
             return plan_fail(plan, ACLNN_ERR_PARAM_INVALID,
                              "Sizes of tensors must match except in dimension %d: tensor number %llu does not fit out.",
                              dim, (unsigned long long)j);
+        total += v->dim[dim];
+    }
+    if (view_count(out) && total != out->dim[dim])
+        return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "Expected out dim %d to be %lld, but got %lld.", dim,
+                         (long long)total, (long long)out->dim[dim]);
+    if (cat_blocks(plan, list, out, dim, false))
+        return ACLNN_SUCCESS;
+    int64_t at = 0;
+    for (uint64_t j = 0; j < list->size; j++) {
+        if (skipped(&list->value[j]->view))
+            continue;
         struct view *in = input(plan, list->value[j], out->dtype);
         struct remap_job *job = remap_new(plan, out, in);
-        for (int d = 0; d < v->rank; d++)
+        for (int d = 0; d < in->rank; d++)
             remap_dim(job, in->dim[d], out->stride[d], in->stride[d]);
         job->out_base = at * out->stride[dim];
         remap_finish(plan, job, false);
-        at += v->dim[dim];
+        at += in->dim[dim];
     }
-    if (view_count(out) && at != out->dim[dim])
-        return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "Expected out dim %d to be %lld, but got %lld.", dim,
-                         (long long)at, (long long)out->dim[dim]);
     return ACLNN_SUCCESS;
 }
 
@@ -96,9 +174,13 @@ int prepare_stack(struct plan *plan, const struct op_row *row, const union op_va
             return plan_fail(plan, ACLNN_ERR_PARAM_INVALID,
                              "stack expects each tensor to be equal size: tensor number %llu does not fit out.",
                              (unsigned long long)j);
+    }
+    if (cat_blocks(plan, list, out, dim, true))
+        return ACLNN_SUCCESS;
+    for (uint64_t j = 0; j < list->size; j++) {
         struct view *in = input(plan, list->value[j], out->dtype);
         struct remap_job *job = remap_new(plan, out, in);
-        for (int d = 0; d < v->rank; d++)
+        for (int d = 0; d < in->rank; d++)
             remap_dim(job, in->dim[d], out->stride[d < dim ? d : d + 1], in->stride[d]);
         job->out_base = (int64_t)j * out->stride[dim];
         remap_finish(plan, job, false);
