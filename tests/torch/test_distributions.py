@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What random operators draw: moments with loose bounds, ranges, errors, independence of calls."""
+
 from __future__ import annotations
 
 import math
@@ -140,20 +141,24 @@ def test_calls_differ_and_seeds_repeat():
     assert torch.equal(torch.rand(9, generator=g, device="npu"), torch.rand(9, generator=h, device="npu"))
 
 
-@pytest.mark.parametrize(("call", "text"), [
-    (lambda d: torch.empty(2, device=d).normal_(0, -1), "std >= 0.0"),
-    (lambda d: torch.empty(2, device=d).uniform_(2, 1), r"\[from, to\) range"),
-    (lambda d: torch.empty(2, device=d).exponential_(0), "lambda > 0.0"),
-    (lambda d: torch.empty(2, device=d).geometric_(1), r"in \(0, 1\)"),
-    (lambda d: torch.empty(2, device=d).random_(5, 5), "'from' to be less than 'to'"),
-    (lambda d: torch.empty(2, device=d).bernoulli_(1.5), r"in \[0, 1\]"),
-    (lambda d: torch.zeros(2, device=d).multinomial(1), "sum of probabilities <= 0"),
-    (lambda d: torch.tensor([1.0, -1], device=d).multinomial(1), "element < 0"),
-    (lambda d: torch.ones(2, device=d).multinomial(3), "without replacement"),
-    (lambda d: torch.bernoulli(torch.tensor([2.0], device=d)), "p_in"),
-    (lambda d: torch.normal(torch.zeros(2, device=d), torch.tensor([1.0, -1], device=d)), "std >= 0.0"),
-    (lambda d: torch.native_dropout(torch.ones(2, device=d), 2, True), "between 0 and 1"),
-], ids=range(12))
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda d: torch.empty(2, device=d).normal_(0, -1), "std >= 0.0"),
+        (lambda d: torch.empty(2, device=d).uniform_(2, 1), r"\[from, to\) range"),
+        (lambda d: torch.empty(2, device=d).exponential_(0), "lambda > 0.0"),
+        (lambda d: torch.empty(2, device=d).geometric_(1), r"in \(0, 1\)"),
+        (lambda d: torch.empty(2, device=d).random_(5, 5), "'from' to be less than 'to'"),
+        (lambda d: torch.empty(2, device=d).bernoulli_(1.5), r"in \[0, 1\]"),
+        (lambda d: torch.zeros(2, device=d).multinomial(1), "sum of probabilities <= 0"),
+        (lambda d: torch.tensor([1.0, -1], device=d).multinomial(1), "element < 0"),
+        (lambda d: torch.ones(2, device=d).multinomial(3), "without replacement"),
+        (lambda d: torch.bernoulli(torch.tensor([2.0], device=d)), "p_in"),
+        (lambda d: torch.normal(torch.zeros(2, device=d), torch.tensor([1.0, -1], device=d)), "std >= 0.0"),
+        (lambda d: torch.native_dropout(torch.ones(2, device=d), 2, True), "between 0 and 1"),
+    ],
+    ids=range(12),
+)
 def test_errors(call, text):
     for device in ("cpu", "npu"):
         if device == "cpu" and "between" in text:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Lists of tensors on the NPU against the CPU: foreach operators, optimizers, gradient scaling."""
+
 from __future__ import annotations
 
 import pytest
@@ -89,9 +90,38 @@ def test_by_tensor(dtype):
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
-@pytest.mark.parametrize("op", ["abs", "neg", "sign", "sqrt", "reciprocal", "exp", "expm1", "log", "log10", "log1p", "log2",
-                                "sin", "cos", "tan", "atan", "sinh", "cosh", "tanh", "erf", "erfc", "sigmoid", "round",
-                                "floor", "ceil", "trunc", "frac", "rsqrt"])
+@pytest.mark.parametrize(
+    "op",
+    [
+        "abs",
+        "neg",
+        "sign",
+        "sqrt",
+        "reciprocal",
+        "exp",
+        "expm1",
+        "log",
+        "log10",
+        "log1p",
+        "log2",
+        "sin",
+        "cos",
+        "tan",
+        "atan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "erf",
+        "erfc",
+        "sigmoid",
+        "round",
+        "floor",
+        "ceil",
+        "trunc",
+        "frac",
+        "rsqrt",
+    ],
+)
 def test_unary(op, dtype):
     run(op, make(dtype, positive=op in ("sqrt", "reciprocal", "log", "log10", "log1p", "log2", "rsqrt")))
 
@@ -180,8 +210,19 @@ def test_optimizer(name, kind, dtype):
     torch.testing.assert_close(actual, expected)
 
 
-@pytest.mark.parametrize("cls", [torch.optim.RMSprop, torch.optim.Adagrad, torch.optim.NAdam, torch.optim.RAdam,
-                                 torch.optim.Adamax, torch.optim.Adadelta, torch.optim.ASGD, torch.optim.Rprop])
+@pytest.mark.parametrize(
+    "cls",
+    [
+        torch.optim.RMSprop,
+        torch.optim.Adagrad,
+        torch.optim.NAdam,
+        torch.optim.RAdam,
+        torch.optim.Adamax,
+        torch.optim.Adadelta,
+        torch.optim.ASGD,
+        torch.optim.Rprop,
+    ],
+)
 def test_other_optimizers(cls):
     expected = train("cpu", lambda p: cls(p, foreach=False), torch.float32)
     torch.testing.assert_close(train("npu", lambda p: cls(p), torch.float32), expected)

@@ -1,15 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# ruff: noqa: B023 -- functions made in loops are called at once
 """Reading and writing at indices on the NPU against the CPU, and what bad indices do."""
+
 from __future__ import annotations
 
 import pytest
 import torch
 import torch.nn.functional as F
-
 import torch_npu
 
-DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8,
-          torch.uint8, torch.bool, torch.complex64, torch.complex128]
+DTYPES = [
+    torch.float32,
+    torch.float64,
+    torch.float16,
+    torch.bfloat16,
+    torch.int64,
+    torch.int32,
+    torch.int16,
+    torch.int8,
+    torch.uint8,
+    torch.bool,
+    torch.complex64,
+    torch.complex128,
+]
 WIDE = [torch.uint16, torch.uint32, torch.uint64]
 SUMS = [d for d in DTYPES if d != torch.bool]
 OPS = ("index", "gather", "scatter", "take", "put", "embedding", "select")
@@ -60,9 +73,28 @@ def place(*indices):
 A, B, C = torch.tensor([0, 2, -1, 0]), torch.tensor([[1], [3]]), torch.tensor([4, -5, 0, 2])
 M = torch.tensor([[1, 0, 1, 1], [0, 0, 1, 0], [1, 1, 0, 0]]).bool()
 ALL = slice(None)
-INDICES = [(A,), (ALL, A), (ALL, B), (A, B), (A, ALL, C), (ALL, A, C), (A, B, C), (M,), (ALL, M[0]), (M, torch.tensor(2)),
-           (torch.tensor(1),), (A, ALL, A), (None, A), (..., C), (A.int(),), (M[:, 0],), (torch.empty(0, dtype=torch.long),),
-           (torch.zeros(3, 4, 5).bool(),), (torch.tensor(True),), (torch.zeros(3).bool(), ALL, C[:0])]
+INDICES = [
+    (A,),
+    (ALL, A),
+    (ALL, B),
+    (A, B),
+    (A, ALL, C),
+    (ALL, A, C),
+    (A, B, C),
+    (M,),
+    (ALL, M[0]),
+    (M, torch.tensor(2)),
+    (torch.tensor(1),),
+    (A, ALL, A),
+    (None, A),
+    (..., C),
+    (A.int(),),
+    (M[:, 0],),
+    (torch.empty(0, dtype=torch.long),),
+    (torch.zeros(3, 4, 5).bool(),),
+    (torch.tensor(True),),
+    (torch.zeros(3).bool(), ALL, C[:0]),
+]
 
 
 @pytest.mark.parametrize("i", range(len(INDICES)))
@@ -127,12 +159,18 @@ def test_sums(dtype):
         same(lambda t, v: t.scatter_add(dim, whole.to(t.device), v), x, s, exact=False)
         shape = list(x.shape)
         shape[dim] = 4
-        same(lambda t, v: t.index_add(dim, torch.tensor([1, 0, 1, 2], device=t.device), v, alpha=2), x, make(dtype, *shape, seed=2),
-             exact=False)
+        same(
+            lambda t, v: t.index_add(dim, torch.tensor([1, 0, 1, 2], device=t.device), v, alpha=2),
+            x,
+            make(dtype, *shape, seed=2),
+            exact=False,
+        )
         for mode in ("sum", "prod", "amax", "amin", "mean") if not dtype.is_complex else ():
             for include in (True, False):
                 same(lambda t, v: t.scatter_reduce(dim, whole.to(t.device), v, mode, include_self=include), x, s, exact=False)
-    same(lambda t, v: t.clone().put_(torch.tensor([3, -1, 3, 0], device=t.device), v, accumulate=True), x, s[0, 0, :4], exact=False)
+    same(
+        lambda t, v: t.clone().put_(torch.tensor([3, -1, 3, 0], device=t.device), v, accumulate=True), x, s[0, 0, :4], exact=False
+    )
 
 
 def test_repeated_indices_are_added_in_order():
@@ -140,8 +178,9 @@ def test_repeated_indices_are_added_in_order():
     index, values = torch.randint(0, 50, (20000,), generator=g).npu(), torch.randn(20000, 7, generator=g).npu()
     runs = [torch.zeros(50, 7, device="npu").index_put_((index,), values, accumulate=True) for _ in range(3)]
     assert all(torch.equal(runs[0], r) for r in runs)
-    torch.testing.assert_close(runs[0].cpu(), torch.zeros(50, 7).index_put_((index.cpu(),), values.cpu(), accumulate=True),
-                               rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(
+        runs[0].cpu(), torch.zeros(50, 7).index_put_((index.cpu(),), values.cpu(), accumulate=True), rtol=1e-4, atol=1e-4
+    )
     last = torch.zeros(50, device="npu").scatter(0, index, torch.arange(20000.0, device="npu")).cpu()
     expected = torch.zeros(50)
     for i, k in enumerate(index.tolist()):
@@ -164,9 +203,14 @@ def test_embedding(dtype):
 
 
 def test_gradients():
-    for f in (lambda t, i: t[i], lambda t, i: t.index_select(0, i), lambda t, i: t.gather(0, i[:, None].expand(-1, 5)),
-              lambda t, i: t.scatter_add(0, i[:, None].expand(-1, 5), t[: len(i)]), lambda t, i: t.index_copy(0, i[:2], t[:2] * 2),
-              lambda t, i: t[t > 0]):
+    for f in (
+        lambda t, i: t[i],
+        lambda t, i: t.index_select(0, i),
+        lambda t, i: t.gather(0, i[:, None].expand(-1, 5)),
+        lambda t, i: t.scatter_add(0, i[:, None].expand(-1, 5), t[: len(i)]),
+        lambda t, i: t.index_copy(0, i[:2], t[:2] * 2),
+        lambda t, i: t[t > 0],
+    ):
         grads = []
         for device in ("cpu", "npu"):
             t = make(torch.float32, 4, 5).to(device).requires_grad_()
@@ -191,13 +235,21 @@ BAD = {
     "index": (lambda t, i: t[i([9])], IndexError, "index 9 is out of bounds for dimension 0 with size 4"),
     "negative": (lambda t, i: t[i([-5])], IndexError, "index -5 is out of bounds for dimension 0 with size 4"),
     "index_put": (lambda t, i: t.index_put_((i([4]),), t[:1].clone()), IndexError, "index 4 is out of bounds"),
-    "accumulate": (lambda t, i: t.index_put_((i([4]),), t[:1].clone(), accumulate=True), IndexError, "out of bounds|out of range"),
+    "accumulate": (
+        lambda t, i: t.index_put_((i([4]),), t[:1].clone(), accumulate=True),
+        IndexError,
+        "out of bounds|out of range",
+    ),
     "select": (lambda t, i: t.index_select(0, i([4])), IndexError, "index out of range in self"),
     "gather": (lambda t, i: t.gather(0, i([-1])), RuntimeError, "index -1 is out of bounds for dimension 0 with size 4"),
     "scatter": (lambda t, i: t.scatter(0, i([7]), t[:1]), RuntimeError, "index 7 is out of bounds for dimension 0 with size 4"),
     "scatter_add": (lambda t, i: t.scatter_add(0, i([7]), t[:1]), RuntimeError, "index 7 is out of bounds for dimension 0"),
     "index_add": (lambda t, i: t.index_add(0, i([4]), t[:1]), IndexError, "index out of range in self"),
-    "index_copy": (lambda t, i: t.index_copy(0, i([4]), t[:1]), IndexError, "index 4 is out of bounds for dimension 0 with size 4"),
+    "index_copy": (
+        lambda t, i: t.index_copy(0, i([4]), t[:1]),
+        IndexError,
+        "index 4 is out of bounds for dimension 0 with size 4",
+    ),
     "index_fill": (lambda t, i: t.index_fill(0, i([4]), 1), IndexError, "out of bounds for dimension 0 with size 4"),
     "take": (lambda t, i: t.take(i([4])), IndexError, "tried to access index 4 on a tensor of 4 elements"),
     "put": (lambda t, i: t.clone().put_(i([4]), t[:1]), IndexError, "tried to access index 4 on a tensor of 4 elements"),
@@ -206,7 +258,11 @@ BAD = {
     "float": (lambda t, i: t[t], IndexError, "tensors used as indices must be long, int, byte or bool tensors"),
     "mask": (lambda t, i: t[i([1, 0]).bool()], IndexError, "The shape of the mask \\[2\\] at index 0 does not match"),
     "broadcast": (lambda t, i: t[None].expand(2, 4)[i([0, 1]), i([0, 1, 2])], IndexError, "could not be broadcast together"),
-    "values": (lambda t, i: t.index_put_((i([0, 1]),), t[:3].clone()), RuntimeError, "cannot be broadcast to indexing result of shape \\[2\\]"),
+    "values": (
+        lambda t, i: t.index_put_((i([0, 1]),), t[:3].clone()),
+        RuntimeError,
+        "cannot be broadcast to indexing result of shape \\[2\\]",
+    ),
     "dims": (lambda t, i: t.gather(0, i([[0]])), RuntimeError, "same number of dimensions"),
     "dim": (lambda t, i: t.index_select(1, i([0])), IndexError, "Dimension out of range"),
     "masked_scatter": (lambda t, i: t.masked_scatter(t >= 0, t[:2]), RuntimeError, "number of ones in mask"),
@@ -218,6 +274,7 @@ BAD = {
 def test_bad_indices(name, size):
     call, kind, text = BAD[name]
     for device in ("cpu", "npu"):
+
         def index(values, device=device):
             t = torch.tensor(values, device=device)
             return t.repeat(size) if size > 1 and name in ("index", "select", "gather", "take") else t

@@ -1,20 +1,35 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# ruff: noqa: B023 -- functions made in loops are called at once
 """Operators that move whole tensors about, pad them or make them from numbers, on the NPU against the CPU."""
+
 from __future__ import annotations
 
 import pytest
 import torch
 import torch.nn.functional as F
-
 import torch_npu
 
-DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8,
-          torch.uint8, torch.bool, torch.complex64, torch.complex128]
+DTYPES = [
+    torch.float32,
+    torch.float64,
+    torch.float16,
+    torch.bfloat16,
+    torch.int64,
+    torch.int32,
+    torch.int16,
+    torch.int8,
+    torch.uint8,
+    torch.bool,
+    torch.complex64,
+    torch.complex128,
+]
 REALS = [d for d in DTYPES if not d.is_complex and d != torch.bool]
 
 
 def mine(op):
-    return any(own in op for own in ("cat", "stack", "repeat", "roll", "flip", "tri", "pad", "im2", "2im", "range", "space", "eye"))
+    return any(
+        own in op for own in ("cat", "stack", "repeat", "roll", "flip", "tri", "pad", "im2", "2im", "range", "space", "eye")
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -87,8 +102,15 @@ def test_mixed_types_and_layouts():
     torch.cat([a.npu(), b.npu()], out=out)
     assert out.tolist() == [0, 1, 2, 0.5]
     x = torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last)
-    for f in (lambda t: torch.cat([t, t], 1), lambda t: t.flip(1), lambda t: F.pad(t, (1, 1)), lambda t: t[:, [0, 2]],
-              lambda t: F.pad(t, (1, 1, 1, 1), mode="reflect"), lambda t: t.roll(1, 0), lambda t: t.tril()):
+    for f in (
+        lambda t: torch.cat([t, t], 1),
+        lambda t: t.flip(1),
+        lambda t: F.pad(t, (1, 1)),
+        lambda t: t[:, [0, 2]],
+        lambda t: F.pad(t, (1, 1, 1, 1), mode="reflect"),
+        lambda t: t.roll(1, 0),
+        lambda t: t.tril(),
+    ):
         expected, actual = f(x), f(x.npu())
         assert actual.stride() == expected.stride() and torch.equal(actual.cpu(), expected)
     many = [torch.full((k % 3, 2), float(k)) for k in range(300)]
@@ -133,17 +155,26 @@ def test_sliding_windows(dtype):
 
 @pytest.mark.parametrize("dtype", REALS, ids=str)
 def test_ranges(dtype):
-    for make_range in (lambda d: torch.arange(7, dtype=dtype, device=d), lambda d: torch.arange(1, 20, 3, dtype=dtype, device=d),
-                       lambda d: torch.arange(0, dtype=dtype, device=d), lambda d: torch.arange(20, 1, -4, dtype=dtype, device=d),
-                       lambda d: torch.eye(3, 5, dtype=dtype, device=d), lambda d: torch.eye(4, dtype=dtype, device=d)):
+    for make_range in (
+        lambda d: torch.arange(7, dtype=dtype, device=d),
+        lambda d: torch.arange(1, 20, 3, dtype=dtype, device=d),
+        lambda d: torch.arange(0, dtype=dtype, device=d),
+        lambda d: torch.arange(20, 1, -4, dtype=dtype, device=d),
+        lambda d: torch.eye(3, 5, dtype=dtype, device=d),
+        lambda d: torch.eye(4, dtype=dtype, device=d),
+    ):
         assert torch.equal(make_range("npu").cpu(), make_range("cpu"))
     for n in (0, 1, 2, 7, 50):
-        torch.testing.assert_close(torch.linspace(1, 11, n, dtype=dtype, device="npu").cpu(), torch.linspace(1, 11, n, dtype=dtype))
+        torch.testing.assert_close(
+            torch.linspace(1, 11, n, dtype=dtype, device="npu").cpu(), torch.linspace(1, 11, n, dtype=dtype)
+        )
     if dtype.is_floating_point:
         half = dtype in (torch.float16, torch.bfloat16)
-        for f in (lambda d: torch.arange(0.1, 1.05, 0.1, dtype=dtype, device=d),
-                  lambda d: torch.logspace(-2, 1, 9, dtype=dtype, device=d),
-                  lambda d: torch.range(0, 2, 0.25, dtype=dtype, device=d)):
+        for f in (
+            lambda d: torch.arange(0.1, 1.05, 0.1, dtype=dtype, device=d),
+            lambda d: torch.logspace(-2, 1, 9, dtype=dtype, device=d),
+            lambda d: torch.range(0, 2, 0.25, dtype=dtype, device=d),
+        ):
             tolerance = {"rtol": 2e-2, "atol": 2e-2} if half else {}
             torch.testing.assert_close(f("npu").cpu(), f("cpu"), **tolerance)
 
@@ -158,7 +189,12 @@ def test_composites():
     same(lambda a: torch.cartesian_prod(a, a), make(torch.int64, 3))
     same(lambda a: torch.block_diag(a, a), make(torch.float32, 2, 3))
     same(lambda a: torch.kron(a, a), make(torch.float32, 2, 3))
-    for f in (lambda t: t.diagonal().sum(), lambda t: t.select(0, 1).sum(), lambda t: t[1:3].sum(), lambda t: t.expand(2, 4, 4).sum()):
+    for f in (
+        lambda t: t.diagonal().sum(),
+        lambda t: t.select(0, 1).sum(),
+        lambda t: t[1:3].sum(),
+        lambda t: t.expand(2, 4, 4).sum(),
+    ):
         x = torch.randn(4, 4)
         grads = []
         for device in ("cpu", "npu"):
@@ -169,12 +205,18 @@ def test_composites():
 
 
 BAD = {
-    "cat sizes": (lambda d: torch.cat([torch.ones(2, 3, device=d), torch.ones(3, 3, device=d)], 1), RuntimeError,
-                  "Sizes of tensors must match except in dimension 1. Expected size 2 but got size 3 for tensor number 1 in the list"),
+    "cat sizes": (
+        lambda d: torch.cat([torch.ones(2, 3, device=d), torch.ones(3, 3, device=d)], 1),
+        RuntimeError,
+        "Sizes of tensors must match except in dimension 1. Expected size 2 but got size 3 for tensor number 1 in the list",
+    ),
     "cat nothing": (lambda d: torch.cat([]), (ValueError, RuntimeError), "non-empty list"),
     "cat 0-dim": (lambda d: torch.cat([torch.ones((), device=d)]), RuntimeError, "zero-dimensional tensor"),
-    "stack": (lambda d: torch.stack([torch.ones(2, device=d), torch.ones(3, device=d)]), RuntimeError,
-              r"equal size, but got \[2\] at entry 0 and \[3\] at entry 1"),
+    "stack": (
+        lambda d: torch.stack([torch.ones(2, device=d), torch.ones(3, device=d)]),
+        RuntimeError,
+        r"equal size, but got \[2\] at entry 0 and \[3\] at entry 1",
+    ),
     "repeat": (lambda d: torch.ones(2, 2, device=d).repeat(2), RuntimeError, "can not be smaller"),
     "flip": (lambda d: torch.ones(2, 2, device=d).flip(0, 0), RuntimeError, "multiple times"),
     "flip dim": (lambda d: torch.ones(2, device=d).flip(3), IndexError, "Dimension out of range"),
