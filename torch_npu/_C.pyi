@@ -52,7 +52,6 @@ def _npu_getDeviceUtilizationRate(device: int) -> int:
 def _npu_synchronize(device: int) -> None:
     """Waits for all streams of the device; raises the first pending error. Ctrl-C interrupts it."""
 
-def _npu_get_soc_version() -> int: ...
 
 # ---- streams and events (the rest goes through torch.Stream / torch.Event and the guard) ----
 def _npu_getCurrentStream(device: int) -> tuple[int, int, int]:
@@ -70,9 +69,6 @@ def _npu_getStreamFromExternal(pointer: int, device_index: int) -> tuple[int, in
     """Wraps a caller-owned aclrtStream."""
 
 def _npu_getStreamPriority(stream_id: int, device_index: int) -> int: ...
-def _npu_launch_callback(stream_id: int, device_index: int, fn: Any) -> None:
-    """Runs fn() on a host thread when the stream gets there."""
-
 # ---- memory (statistics also through torch._C._accelerator_*) ----
 def _npu_memoryStats(device: int) -> dict[str, Any]:
     """Nested: {"allocation": {"all": {"current", "peak", "allocated", "freed"}, "small_pool", "large_pool"}, ...} with the keys
@@ -105,10 +101,16 @@ def _npu_getAllocatorBackend() -> str: ...
 
 # ---- sharing storages between processes ----
 def _npu_share_storage(storage: torch.UntypedStorage) -> tuple[int, bytes, int, int]:
-    """(device, export key of the whole allocation, storage bytes, byte offset in the allocation). Waits for the stream."""
+    """(device, key of its segment, storage bytes, byte offset in the segment). Waits for the device.
+    NotImplementedError where the memory is another process's."""
 
-def _npu_open_shared_storage(device: int, key: bytes, size: int, offset: int) -> torch.UntypedStorage:
-    """A storage on memory of another process (aclrtIpcMemImportByKey); closed when the storage dies."""
+def _npu_unshare_storage(key: bytes) -> None:
+    """Takes the key back; storages that are open stay so."""
+
+def _npu_open_shared_storage(
+    device: int, key: bytes, size: int, offset: int, counters: torch.UntypedStorage, slot: int
+) -> torch.UntypedStorage:
+    """A storage on memory of another process; when it dies, int32 number `slot` of the host storage `counters` becomes 0."""
 
 # ---- random numbers ----
 def _npu_getDefaultGenerator(device: int) -> torch.Generator: ...
@@ -116,7 +118,6 @@ def _npu_getDefaultGenerator(device: int) -> torch.Generator: ...
 # ---- options (aclSetCompileopt and the backend's own) ----
 def _npu_setOption(option: dict[str, str]) -> None: ...
 def _npu_getOption(name: str) -> str | None: ...
-def _npu_set_deterministic_level(level: int) -> None: ...
 def _npu_set_op_timeout_ms(timeout: int) -> None: ...
 
 # ---- operators that ran on the CPU ----

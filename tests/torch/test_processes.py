@@ -213,3 +213,87 @@ def test_fallback_report_at_exit(run):
     done = run(code, ANYNPU_FALLBACK_REPORT="1")
     assert done.returncode == 0 and "ran on the CPU" in done.stderr and "linalg_eig" in done.stderr
     assert "calls in all" not in run(code).stderr
+
+
+SHARED = """
+import gc, time, torch, torch_npu, torch.multiprocessing as mp
+from torch_npu.multiprocessing import reductions
+def child(q, r):
+    x, view = q.get()
+    assert x.device == torch.device("npu:0") and view.tolist() == [2.0, 3.0]
+    x.add_(10)
+    view.mul_(2)
+    torch.npu.synchronize()
+    r.put("changed")
+    assert q.get() == "checked"
+    r.put(x[:2])  # memory of another process goes on as a copy
+    q.get()
+    del x, view
+    gc.collect()
+    r.put("dropped")
+    q.get()
+if __name__ == "__main__":
+    context = mp.get_context("spawn")
+    q, r = context.Queue(), context.Queue()
+    p = context.Process(target=child, args=(q, r))
+    p.start()
+    x = torch.arange(4.0, device="npu")
+    q.put((x, x[2:]))
+    assert r.get(timeout=120) == "changed"
+    assert x.tolist() == [10.0, 11.0, 24.0, 26.0], x
+    q.put("checked")
+    y = r.get(timeout=60)
+    y.zero_()
+    assert y.is_npu and x[0].item() == 10
+    held = len(reductions._sent.held)
+    q.put(None)
+    assert r.get(timeout=60) == "dropped"
+    torch.npu.ipc_collect()
+    print(held, len(reductions._sent.held))
+    q.put(None)
+    p.join()
+    print(p.exitcode)
+"""
+
+
+def test_a_sent_tensor_is_shared_memory(output, tmp_path):
+    program = tmp_path / "shared.py"
+    program.write_text(SHARED)
+    assert output(f"import runpy; runpy.run_path({str(program)!r}, run_name='__main__')").split() == ["1", "0", "0"]
+
+
+def test_memory_is_kept_until_the_receiver_has_it(output, tmp_path):
+    program = tmp_path / "kept.py"
+    program.write_text("""
+import torch, torch_npu, torch.multiprocessing as mp
+def child(q, r):
+    go = q.get()
+    r.put([t.sum().item() for t in (q.get() for _ in range(20))])
+if __name__ == "__main__":
+    context = mp.get_context("spawn")
+    q, r = context.Queue(), context.Queue()
+    p = context.Process(target=child, args=(q, r))
+    p.start()
+    q.put(None)
+    for k in range(20):
+        q.put(torch.full((100_000,), float(k), device="npu"))  # nobody here keeps it
+        torch.full((100_000,), -1.0, device="npu")
+    assert r.get(timeout=120) == [100_000.0 * k for k in range(20)]
+    p.join()
+    print("ok")
+""")
+    assert output(f"import runpy; runpy.run_path({str(program)!r}, run_name='__main__')") == "ok"
+
+
+def test_a_message_to_oneself():
+    import io
+    import pickle
+    from multiprocessing.reduction import ForkingPickler
+
+    x = torch.arange(5.0, device="npu")
+    buffer = io.BytesIO()
+    ForkingPickler(buffer).dump(x)
+    y = pickle.loads(buffer.getvalue())
+    y.add_(1)
+    assert x.tolist() == [1, 2, 3, 4, 5]
+    torch.npu.ipc_collect()

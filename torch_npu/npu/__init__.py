@@ -70,6 +70,7 @@ from .streams import (
 from .utils import (
     clear_npu_overflow_flag,
     get_npu_overflow_flag,
+    ipc_collect,
     is_bf16_supported,
     set_op_timeout_ms,
 )

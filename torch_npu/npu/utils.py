@@ -34,6 +34,7 @@ __all__ = [
     "clear_npu_overflow_flag",
     "current_blas_handle",
     "get_cann_version",
+    "ipc_collect",
     "set_op_timeout_ms",
     "cpu_fallback_count",
     "reset_cpu_fallback_count",
@@ -103,6 +104,13 @@ def get_npu_overflow_flag() -> bool:
 def clear_npu_overflow_flag() -> None:
     """Does nothing, with a warning, where results overflow to inf: there is no flag to clear."""
     warnings.warn("When soc_version >= Ascend910B1, clear_npu_overflow_flag is useless. Please remove it.", stacklevel=2)
+
+
+def ipc_collect() -> None:
+    """Frees memory that was sent to other processes and that they no longer use."""
+    from ..multiprocessing import reductions
+
+    reductions.collect()
 
 
 def set_op_timeout_ms(timeout: int) -> None:

@@ -464,6 +464,20 @@ c10::DataPtr memory_data(int device, size_t bytes) {
   return {block->ptr, block, &memory_delete, where};
 }
 
+bool memory_segment(const c10::DataPtr& ptr, char** base, size_t* bytes) {
+  if (!ptr.get() || ptr.get_deleter() != &memory_delete)
+    return false;
+  Block* block = static_cast<Block*>(ptr.get_context());
+  std::lock_guard lock(device_memory(block->device).lock);
+  while (block->before)
+    block = block->before;
+  *base = block->ptr;
+  *bytes = 0;
+  for (; block; block = block->after)
+    *bytes += block->size;
+  return true;
+}
+
 void memory_record_stream(const c10::DataPtr& ptr, const c10::Stream& stream) {
   if (!ptr.get() || ptr.get_deleter() != &memory_delete)
     return; // not ours: another process's or a view made from foreign memory

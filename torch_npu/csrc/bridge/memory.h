@@ -36,6 +36,8 @@ Block* memory_take(int device, size_t bytes); // on the current stream; throws O
 void memory_give(Block* block) noexcept;
 c10::DataPtr memory_data(int device, size_t bytes); // for a storage
 void memory_delete(void* block);                    // its deleter: a DataPtr with it has a Block* context
+// The segment that the memory is part of, as aclrtMalloc gave it; false for memory of others.
+bool memory_segment(const c10::DataPtr& ptr, char** base, size_t* bytes);
 void memory_record_stream(const c10::DataPtr& ptr, const c10::Stream& stream);
 c10::DeviceAllocator* memory_allocator();
 

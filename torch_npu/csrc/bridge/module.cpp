@@ -3,6 +3,7 @@
 // wait gives the GIL back meanwhile.
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/Generator.h>
+#include <torch/csrc/Storage.h>
 #include <torch/csrc/profiler/combined_traceback.h>
 #include <torch/csrc/python_headers.h>
 
@@ -17,6 +18,7 @@
 #include "history.h"
 #include "memory.h"
 #include "options.h"
+#include "share.h"
 #include "version.h"
 
 using namespace npu;
@@ -433,6 +435,43 @@ PyObject* set_op_timeout(PyObject* args) {
   return Py_NewRef(Py_None);
 }
 
+// ---- sharing storages between processes ----
+c10::intrusive_ptr<c10::StorageImpl> storage_of(PyObject* object) {
+  TORCH_CHECK_TYPE(THPStorage_Check(object), "expected a torch.UntypedStorage");
+  return c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(THPStorage_Unpack(object).unsafeGetStorageImpl());
+}
+
+PyObject* share_storage(PyObject* args) {
+  PyObject* object;
+  parse(args, "O", &object);
+  auto storage = storage_of(object);
+  SharedMemory shared;
+  {
+    NoGil no_gil;
+    shared = share_memory(*storage);
+  }
+  return Py_BuildValue("(iNnn)", shared.device, PyBytes_FromStringAndSize(shared.key.data(), (Py_ssize_t)shared.key.size()),
+                       (Py_ssize_t)shared.bytes, (Py_ssize_t)shared.offset);
+}
+
+std::string bytes_of(PyObject* object) { return {PyBytes_AS_STRING(object), (size_t)PyBytes_GET_SIZE(object)}; }
+
+PyObject* unshare_storage(PyObject* args) {
+  PyObject* key;
+  parse(args, "S", &key);
+  unshare_memory(bytes_of(key));
+  return Py_NewRef(Py_None);
+}
+
+PyObject* open_shared_storage(PyObject* args) {
+  int device;
+  Py_ssize_t bytes, offset, slot;
+  PyObject *key, *counters;
+  parse(args, "iSnnOn", &device, &key, &bytes, &offset, &counters, &slot);
+  return THPStorage_Wrap(
+      c10::Storage(open_shared_memory({device, bytes_of(key), (size_t)bytes, (size_t)offset}, storage_of(counters), (size_t)slot)));
+}
+
 // ---- random numbers, options, fallbacks ----
 PyObject* get_default_generator(PyObject* args) {
   int device;
@@ -535,6 +574,9 @@ PyMethodDef methods[] = {
     {"_npu_npuCachingAllocator_raw_delete", entry<raw_delete>, METH_VARARGS, nullptr},
     {"_npu_npuCachingAllocator_set_allocator_settings", entry<allocator_settings>, METH_VARARGS, nullptr},
     {"_npu_getAllocatorBackend", entry<allocator_backend>, METH_VARARGS, nullptr},
+    {"_npu_share_storage", entry<share_storage>, METH_VARARGS, nullptr},
+    {"_npu_unshare_storage", entry<unshare_storage>, METH_VARARGS, nullptr},
+    {"_npu_open_shared_storage", entry<open_shared_storage>, METH_VARARGS, nullptr},
     {"_npu_getDefaultGenerator", entry<get_default_generator>, METH_VARARGS, nullptr},
     {"_npu_setOption", entry<set_option>, METH_VARARGS, nullptr},
     {"_npu_getOption", entry<get_option>, METH_VARARGS, nullptr},
