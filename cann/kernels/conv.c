@@ -127,6 +127,6 @@ static void planes(void *to, const void *image, aclDataType from, const struct c
 
 const struct conv_kernels ISA(conv_kernels) = {
     .planes = planes,
-    .f32 = {pack_f32, pack_turned_f32, row_of_f32, dot_f32, total_f32},
-    .f64 = {pack_f64, pack_turned_f64, row_of_f64, dot_f64, total_f64},
+    .f32 = {pack_f32, pack_turned_f32, rows_f32, dot_f32, total_f32},
+    .f64 = {pack_f64, pack_turned_f64, rows_f64, dot_f64, total_f64},
 };

@@ -14,7 +14,7 @@
 #include "acl/acl_base.h"
 #include "kernels/isa.h"
 
-enum { CONV_SLACK = 32 };
+enum { CONV_SLACK = 64, CONV_ROWS = 4 };
 
 /* Three dimensions, depth, height and width, those that lack being 1. */
 struct conv_planes {
@@ -31,15 +31,20 @@ struct conv_run {
     int32_t to, count;
 };
 
+/* y and the first tap's pixels; weights of the taps; bias may be NULL. */
+struct conv_row {
+    void *y;
+    const void *planes, *weight, *bias;
+};
+
 struct conv_type {
     /* to[k][nr]: the taps at[0…k) of the runs' pixels; runs in ascending order. */
     void (*pack)(void *to, const void *planes, const int64_t *at, int64_t k, const struct conv_run *run, int runs);
     /* to[pixels][nr]: the same turned, for n ≤ nr taps. */
     void (*pack_turned)(void *to, const void *planes, const int64_t *at, int64_t n, const struct conv_run *run,
                         int runs);
-    /* y[0…count) = bias + the sum over taps of weight × plane, neighbouring pixels. */
-    void (*row)(void *y, int64_t count, const void *planes, const int64_t *at, const void *weight, int64_t taps,
-                const void *bias);
+    /* For n ≤ CONV_ROWS rows of `count` neighbouring pixels: y = bias + the sum over taps of weight × plane. */
+    void (*rows)(const struct conv_row *row, int n, int64_t count, const int64_t *at, int64_t taps);
     /* sum += the sum over pixels of y × plane, rows × columns pixels; y dense, planes `pitch` from row to row. */
     void (*dot)(void *sum, const void *y, const void *planes, int64_t rows, int64_t columns, int64_t pitch);
     /* The sum of n adjacent elements. */

@@ -2,9 +2,10 @@
 /* Matrix products on one core, c = alpha a b + beta cin: the blocked product of two matrices, matrix times vector, and
  * a plain product for integers. ops/gemm.c cuts the work into blocks and spreads them.
  *
- * In the blocked product every element of c is the sum of fma(a, b) over k in ascending order within a stretch of
- * GEMM_KC, and the stretches are added in order; so its bits depend neither on the ISA, nor on how the work is cut, nor
- * on the other rows and columns. A matrix is an address with a row stride rs and a column stride cs, in elements. */
+ * In the blocked product every element of c is the sum of fma(a, b) over k in ascending order within a stretch of at
+ * most GEMM_KC (gemm_depth), and the stretches are added in order; so its bits depend neither on the ISA, nor on how
+ * the work is cut, nor on the other rows and columns. A matrix is an address with a row stride rs and a column stride
+ * cs, in elements. */
 #ifndef ANYNPU_KERNELS_MATMUL_H
 #define ANYNPU_KERNELS_MATMUL_H
 
@@ -14,9 +15,16 @@
 #include "kernels/isa.h"
 
 enum {
-    GEMM_KC = 256,    /* depth of one stretch */
+    GEMM_KC = 320,    /* depth of one stretch, at most */
     GEMM_NR_MAX = 32, /* no level has wider panels */
 };
+
+/* The depth of a stretch when a product has depth k: equal ones, as few as may be. */
+static inline int64_t gemm_depth(int64_t k)
+{
+    int64_t stretches = (k + GEMM_KC - 1) / GEMM_KC;
+    return stretches > 1 ? (k + stretches - 1) / stretches : k > 0 ? k : 1;
+}
 
 /* c[m][n] = alpha a[m][k] b[k][n] + beta cin[m][n]; k ≤ GEMM_KC. b is packed, or rows of unit column stride when n is a
  * multiple of nr. c has unit column stride. cin may be c itself; unread when beta is 0. */

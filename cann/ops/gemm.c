@@ -59,8 +59,9 @@ void gemm_part(const struct gemm *g, int64_t i0, int64_t i1, int64_t j0, int64_t
     int nr = g->kernels->nr;
     bool direct = g->b_cs == 1 && i1 - i0 <= DIRECT_ROWS;
     struct gemm_block block = {.m = i1 - i0, .a_rs = g->a_rs, .a_cs = g->a_cs, .c_rs = g->c_rs, .alpha = g->alpha};
-    for (int64_t p = 0; p == 0 || p < g->k; p += GEMM_KC) {
-        block.k = min(g->k - p, GEMM_KC);
+    int64_t depth = gemm_depth(g->k);
+    for (int64_t p = 0; p == 0 || p < g->k; p += depth) {
+        block.k = min(g->k - p, depth);
         block.a = g->a + (i0 * g->a_rs + p * g->a_cs) * g->size;
         block.beta = p ? 1 : g->beta;
         block.cin_rs = p ? g->c_rs : g->cin_rs;

@@ -40,7 +40,7 @@ struct gemm_tiles {
 };
 struct gemm_tiles gemm_tiles(const struct gemm_kernels *kernels, int64_t m, int64_t n, int64_t k, int64_t count);
 
-/* Rows [i0, i1) and columns [j0, j1) of c, on this thread; j0 is a multiple of nr. Uses 36 KiB of stack. */
+/* Rows [i0, i1) and columns [j0, j1) of c, on this thread; j0 is a multiple of nr. Uses 44 KiB of stack. */
 void gemm_part(const struct gemm *g, int64_t i0, int64_t i1, int64_t j0, int64_t j1);
 
 #endif
