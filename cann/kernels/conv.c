@@ -53,6 +53,9 @@ static void row_f32(void *to, const void *from, int64_t n, int64_t stride)
     const float *f = from;
     if (stride == 1)
         memcpy(t, f, (size_t)n * sizeof *t);
+    else if (stride == 2)
+        for (int64_t x = 0; x < n; x++)
+            t[x] = f[x * 2];
     else
         for (int64_t x = 0; x < n; x++)
             t[x] = f[x * stride];
