@@ -25,11 +25,13 @@ using namespace npu;
 
 namespace {
 
-// A METH_VARARGS function from one that may throw.
+// A METH_VARARGS function from one that may throw. nullptr without an error stands for None, so that a function that has given
+// the GIL back need not touch None's count.
 template <PyObject* (*function)(PyObject*)>
 PyObject* entry(PyObject*, PyObject* args) {
   HANDLE_TH_ERRORS
-  return function(args);
+  PyObject* result = function(args);
+  return result || PyErr_Occurred() ? result : Py_NewRef(Py_None);
   END_HANDLE_TH_ERRORS
 }
 
@@ -86,7 +88,7 @@ PyObject* cann_version_(PyObject* args) {
 PyObject* init(PyObject*) {
   NoGil no_gil;
   use_device(current_device());
-  return Py_NewRef(Py_None);
+  return nullptr;
 }
 PyObject* is_initialized(PyObject*) { return PyBool_FromLong(any_device_used()); }
 PyObject* is_bad_fork(PyObject*) { return PyBool_FromLong(forked()); }
@@ -104,7 +106,7 @@ PyObject* set_device_(PyObject* args) {
   NoGil no_gil;
   set_device(device);
   use_device(device);
-  return Py_NewRef(Py_None);
+  return nullptr;
 }
 PyObject* exchange_device(PyObject* args) {
   int device, old = current_device();
@@ -171,7 +173,7 @@ PyObject* synchronize(PyObject* args) {
   NoGil no_gil;
   if (device_used(device))
     wait_device(device);
-  return Py_NewRef(Py_None);
+  return nullptr;
 }
 
 // ---- streams ----
@@ -190,7 +192,7 @@ PyObject* set_stream(PyObject* args) {
   TORCH_CHECK(stream >= 0 && stream < max_streams, "Unknown NPU stream ", stream, error_suffix(Module::PTA, Kind::PARAM));
   set_device(device);
   thread_state.stream[device] = (uint8_t)stream;
-  return Py_NewRef(Py_None);
+  return nullptr;
 }
 PyObject* get_current_raw_stream(PyObject* args) {
   int device = device_argument(args);
@@ -260,11 +262,11 @@ PyObject* memory_stats(PyObject* args) {
 
 PyObject* reset_peak(PyObject* args) {
   memory_allocator()->resetPeakStats((c10::DeviceIndex)device_argument(args));
-  return Py_NewRef(Py_None);
+  return nullptr;
 }
 PyObject* reset_accumulated(PyObject* args) {
   memory_allocator()->resetAccumulatedStats((c10::DeviceIndex)device_argument(args));
-  return Py_NewRef(Py_None);
+  return nullptr;
 }
 PyObject* get_memories(PyObject* args) {
   auto [free, total] = memory_allocator()->getMemoryInfo((c10::DeviceIndex)device_argument(args));
@@ -273,12 +275,12 @@ PyObject* get_memories(PyObject* args) {
 PyObject* empty_cache(PyObject*) {
   NoGil no_gil;
   memory_allocator()->emptyCache();
-  return Py_NewRef(Py_None);
+  return nullptr;
 }
 PyObject* host_empty_cache(PyObject*) {
   NoGil no_gil;
   pinned_empty_cache();
-  return Py_NewRef(Py_None);
+  return nullptr;
 }
 
 PyObject* set_fraction(PyObject* args) {
@@ -287,7 +289,7 @@ PyObject* set_fraction(PyObject* args) {
   parse(args, "di", &fraction, &device);
   check_device(device);
   memory_set_fraction(device, fraction);
-  return Py_NewRef(Py_None);
+  return nullptr;
 }
 PyObject* get_fraction(PyObject* args) { return PyFloat_FromDouble(memory_fraction(device_argument(args))); }
 
@@ -389,7 +391,7 @@ PyObject* allocator_settings(PyObject* args) {
   const char* settings;
   parse(args, "s", &settings);
   alloc_conf_change(settings);
-  return Py_NewRef(Py_None);
+  return nullptr;
 }
 
 PyObject* allocator_backend(PyObject*) { return PyUnicode_FromString("native"); }
@@ -405,11 +407,11 @@ PyObject* host_stats_dict(const HostStats& s) {
 PyObject* host_stats(PyObject*) { return host_stats_dict(pinned_stats()); }
 PyObject* reset_host_peak(PyObject*) {
   pinned_stats(true, false);
-  return Py_NewRef(Py_None);
+  return nullptr;
 }
 PyObject* reset_host_accumulated(PyObject*) {
   pinned_stats(false, true);
-  return Py_NewRef(Py_None);
+  return nullptr;
 }
 
 PyObject* record_history(PyObject* args) {
@@ -420,7 +422,7 @@ PyObject* record_history(PyObject* args) {
     history_start(context != nullptr, entries);
   else
     history_stop();
-  return Py_NewRef(Py_None);
+  return nullptr;
 }
 
 PyObject* set_op_timeout(PyObject* args) {
@@ -432,7 +434,7 @@ PyObject* set_op_timeout(PyObject* args) {
     ACL(aclrtSetOpExecuteTimeOut, (ms + 999) / 1000);
   else
     TORCH_CHECK_NOT_IMPLEMENTED(false, "this CANN has no aclrtSetOpExecuteTimeOut", error_suffix(Module::PTA, Kind::NOT_SUPPORT));
-  return Py_NewRef(Py_None);
+  return nullptr;
 }
 
 // ---- sharing storages between processes ----
@@ -460,7 +462,7 @@ PyObject* unshare_storage(PyObject* args) {
   PyObject* key;
   parse(args, "S", &key);
   unshare_memory(bytes_of(key));
-  return Py_NewRef(Py_None);
+  return nullptr;
 }
 
 PyObject* open_shared_storage(PyObject* args) {
@@ -490,7 +492,7 @@ PyObject* set_option(PyObject* args) {
       throw python_error();
     option_set(name, content);
   }
-  return Py_NewRef(Py_None);
+  return nullptr;
 }
 
 PyObject* get_option(PyObject* args) {
@@ -509,7 +511,7 @@ PyObject* fallback_count(PyObject*) {
 
 PyObject* fallback_reset_(PyObject*) {
   fallback_reset();
-  return Py_NewRef(Py_None);
+  return nullptr;
 }
 
 // Runs at exit, before Python is taken down. PyTorch's autograd threads drop Python objects a moment after the backward pass
@@ -530,7 +532,7 @@ PyObject* at_exit(PyObject*) {
   }
   if (autograd)
     usleep(10000);
-  return Py_NewRef(Py_None);
+  return nullptr;
 }
 
 PyMethodDef methods[] = {
