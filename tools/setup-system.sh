@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Installs the Debian packages that the build needs (as root), or says which ones to install.
 set -eu
-packages="build-essential cmake ninja-build python3-dev python3-venv libdnnl-dev binutils git"
+packages="build-essential cmake ninja-build python3-dev python3-venv binutils git"
 
 command -v dpkg-query >/dev/null 2>&1 || {
-    echo "Not a Debian system: make sure of a C and a C++20 compiler, CMake >= 3.25, Ninja, Python >= 3.10 with venv and headers, and oneDNN (libdnnl)."
+    echo "Not a Debian system: make sure of a C and a C++20 compiler, CMake >= 3.25, Ninja and Python >= 3.10 with venv and headers."
     exit 0
 }
 missing=""

@@ -30,8 +30,8 @@ static void NAME(max_piece)(const struct pool *p, const T *x, struct pool_window
             for (int64_t o = 0; o < n; o++)
                 for (int64_t k = 0; k < w[o].count; k++)
                     NAME(tap)
-                    (x + start + w[o].from + k * p->dilation[2], (int32_t)(start + w[o].from + k * p->dilation[2]), 1,
-                     1, best + o, at + o);
+            (x + start + w[o].from + k * p->dilation[2], (int32_t)(start + w[o].from + k * p->dilation[2]), 1, 1,
+             best + o, at + o);
             continue;
         }
         for (int64_t k = 0; k < p->kernel; k++) {

@@ -55,7 +55,5 @@ def test_the_same_bits(plain: list[str], mode: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("level", ["base", "v3"])
-def test_every_level_of_the_cpu_trains(plain: list[str], level: str) -> None:
-    """oneDNN's own sums may differ in the last bits between levels, ours don't; the losses agree closely."""
-    ours = [float.fromhex(v) for v in eval(run(ANYNPU_CPU=level)[0])]
-    assert ours == pytest.approx([float.fromhex(v) for v in eval(plain[0])], rel=1e-5)
+def test_every_level_of_the_cpu_gives_the_same_bits(plain: list[str], level: str) -> None:
+    assert run(ANYNPU_CPU=level) == plain

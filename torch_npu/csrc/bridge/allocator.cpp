@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The caching allocator of device memory (memory.h).
 //
-// Segments come from aclrtMalloc and are cut into blocks; neighbours that are free are joined at once, so two free blocks never
-// touch. Each (device, stream, small or large) has a pool whose free blocks hang in bins by size: exact up to 16 KiB, then 16
-// per power of two, with a bitmap to find the next bin that has one. Lock: one per device, held during everything but waits
-// for the whole device. All of it is leaked at exit on purpose: tensors may die after static destructors.
+// Segments come from aclrtMalloc and are cut into blocks; neighbours that are free are joined at once, so two free
+// blocks never touch. Each (device, stream, small or large) has a pool whose free blocks hang in bins by size: exact up
+// to 16 KiB, then 16 per power of two, with a bitmap to find the next bin that has one. Lock: one per device, held
+// during everything but waits for the whole device. All of it is leaked at exit on purpose: tensors may die after
+// static destructors.
 #include <c10/core/StorageImpl.h>
 
 #include <algorithm>
@@ -17,593 +18,668 @@
 #include "latch.h"
 #include "memory.h"
 
-namespace npu {
+namespace npu
+{
 
 using c10::CachingAllocator::format_size;
 using c10::CachingAllocator::StatArray;
 using c10::CachingDeviceAllocator::DeviceStats;
 
 constexpr size_t grain = 512;
-constexpr size_t small_limit = 1u << 20;   // requests up to this come from the small pool
+constexpr size_t small_limit = 1u << 20; // requests up to this come from the small pool
 constexpr size_t small_segment = 2u << 20;
-constexpr size_t own_segment = 10u << 20;  // requests from this size on get a segment of their own
+constexpr size_t own_segment = 10u << 20; // requests from this size on get a segment of their own
 constexpr size_t segment_round = 2u << 20;
 constexpr int exact_bins = 32, bins = exact_bins + 40 * 16, words = (bins + 63) / 64;
 
 struct Pool {
-  uint64_t map[words];
-  Block* bin[bins];
-  bool small;
+    uint64_t map[words];
+    Block *bin[bins];
+    bool small;
 };
 
 struct Pending {
-  Block* block;
-  aclrtEvent event;
+    Block *block;
+    aclrtEvent event;
 };
 
 struct Device {
-  Latch lock;
-  Pool* pool[max_streams][2] = {};
-  std::map<char*, Block*> segment; // first block of each
-  std::deque<Pending> pending;
-  DeviceStats stats;
-  size_t limit = SIZE_MAX; // bytes reserved at most (set_per_process_memory_fraction)
-  uint32_t frees = 0;
+    Latch lock;
+    Pool *pool[max_streams][2] = {};
+    std::map<char *, Block *> segment; // first block of each
+    std::deque<Pending> pending;
+    DeviceStats stats;
+    size_t limit = SIZE_MAX; // bytes reserved at most (set_per_process_memory_fraction)
+    uint32_t frees = 0;
 };
 
-static Device& device_memory(int device) {
-  static Device* const all = new Device[max_devices];
-  return all[device];
+static Device &device_memory(int device)
+{
+    static Device *const all = new Device[max_devices];
+    return all[device];
 }
 
-static int bin_of(size_t size) {
-  size_t units = size / grain;
-  if (units < exact_bins)
-    return (int)units;
-  int high = 63 - __builtin_clzl(units);
-  return exact_bins + (high - 5) * 16 + (int)((units >> (high - 4)) & 15);
+static int bin_of(size_t size)
+{
+    size_t units = size / grain;
+    if (units < exact_bins)
+        return (int)units;
+    int high = 63 - __builtin_clzl(units);
+    return exact_bins + (high - 5) * 16 + (int)((units >> (high - 4)) & 15);
 }
 
-static void list_free(Block* block) {
-  Pool* pool = block->pool;
-  int bin = bin_of(block->size);
-  block->free_prev = nullptr;
-  block->free_next = pool->bin[bin];
-  if (block->free_next)
-    block->free_next->free_prev = block;
-  pool->bin[bin] = block;
-  pool->map[bin / 64] |= 1ull << (bin % 64);
+static void list_free(Block *block)
+{
+    Pool *pool = block->pool;
+    int bin = bin_of(block->size);
+    block->free_prev = nullptr;
+    block->free_next = pool->bin[bin];
+    if (block->free_next)
+        block->free_next->free_prev = block;
+    pool->bin[bin] = block;
+    pool->map[bin / 64] |= 1ull << (bin % 64);
 }
 
-static void unlist_free(Block* block) {
-  Pool* pool = block->pool;
-  int bin = bin_of(block->size);
-  if (block->free_prev)
-    block->free_prev->free_next = block->free_next;
-  else if (!(pool->bin[bin] = block->free_next))
-    pool->map[bin / 64] &= ~(1ull << (bin % 64));
-  if (block->free_next)
-    block->free_next->free_prev = block->free_prev;
+static void unlist_free(Block *block)
+{
+    Pool *pool = block->pool;
+    int bin = bin_of(block->size);
+    if (block->free_prev)
+        block->free_prev->free_next = block->free_next;
+    else if (!(pool->bin[bin] = block->free_next))
+        pool->map[bin / 64] &= ~(1ull << (bin % 64));
+    if (block->free_next)
+        block->free_next->free_prev = block->free_prev;
 }
 
 // Block headers are recycled; caller holds any device's lock, so the list is per thread.
-static thread_local Block* spare_headers __attribute__((tls_model("initial-exec"))) = nullptr;
+static thread_local Block *spare_headers __attribute__((tls_model("initial-exec"))) = nullptr;
 
-static Block* new_header() {
-  Block* block = spare_headers;
-  if (block)
-    spare_headers = block->free_next;
-  else
-    block = new Block;
-  return block;
+static Block *new_header()
+{
+    Block *block = spare_headers;
+    if (block)
+        spare_headers = block->free_next;
+    else
+        block = new Block;
+    return block;
 }
 
-static void drop_header(Block* block) {
-  block->free_next = spare_headers;
-  spare_headers = block;
+static void drop_header(Block *block)
+{
+    block->free_next = spare_headers;
+    spare_headers = block;
 }
 
-static void count_up(StatArray& stat, bool small, size_t amount) {
-  stat[0].increase(amount);
-  stat[small ? 1 : 2].increase(amount);
+static void count_up(StatArray &stat, bool small, size_t amount)
+{
+    stat[0].increase(amount);
+    stat[small ? 1 : 2].increase(amount);
 }
 
-static void count_down(StatArray& stat, bool small, size_t amount) {
-  stat[0].decrease(amount);
-  stat[small ? 1 : 2].decrease(amount);
+static void count_down(StatArray &stat, bool small, size_t amount)
+{
+    stat[0].decrease(amount);
+    stat[small ? 1 : 2].decrease(amount);
 }
 
-static bool is_split(const Block* block) { return block->before || block->after; }
-
-static size_t rounded(size_t bytes, const AllocConf& conf) {
-  size_t megabytes_log = bytes > small_limit ? 63 - __builtin_clzl(bytes) - 20 : 0;
-  size_t parts = conf.divisions[std::min<size_t>(megabytes_log, 15)];
-  if (parts > 1 && bytes > grain * parts) {
-    size_t step = (1ull << (63 - __builtin_clzl(bytes))) / parts;
-    return (bytes + step - 1) / step * step;
-  }
-  return std::max(grain, (bytes + grain - 1) / grain * grain);
+static bool is_split(const Block *block)
+{
+    return block->before || block->after;
 }
 
-static bool acceptable(const Block* block, size_t size, const AllocConf& conf) {
-  if (block->size < size)
-    return false;
-  if (conf.max_split == SIZE_MAX || block->pool->small)
-    return true;
-  if (size < conf.max_split)
-    return block->size < conf.max_split;
-  return block->size < size + conf.max_non_split_rounding;
+static size_t rounded(size_t bytes, const AllocConf &conf)
+{
+    size_t megabytes_log = bytes > small_limit ? 63 - __builtin_clzl(bytes) - 20 : 0;
+    size_t parts = conf.divisions[std::min<size_t>(megabytes_log, 15)];
+    if (parts > 1 && bytes > grain * parts) {
+        size_t step = (1ull << (63 - __builtin_clzl(bytes))) / parts;
+        return (bytes + step - 1) / step * step;
+    }
+    return std::max(grain, (bytes + grain - 1) / grain * grain);
+}
+
+static bool acceptable(const Block *block, size_t size, const AllocConf &conf)
+{
+    if (block->size < size)
+        return false;
+    if (conf.max_split == SIZE_MAX || block->pool->small)
+        return true;
+    if (size < conf.max_split)
+        return block->size < conf.max_split;
+    return block->size < size + conf.max_non_split_rounding;
 }
 
 // The best block of the request's own bin, else the first acceptable one of a larger bin.
-static Block* find_free(Pool* pool, size_t size, const AllocConf& conf) {
-  int bin = bin_of(size);
-  Block* best = nullptr;
-  int tries = 32;
-  for (Block* b = pool->bin[bin]; b && tries; b = b->free_next, tries--)
-    if (acceptable(b, size, conf) && (!best || b->size < best->size)) {
-      best = b;
-      if (best->size == size)
-        break;
+static Block *find_free(Pool *pool, size_t size, const AllocConf &conf)
+{
+    int bin = bin_of(size);
+    Block *best = nullptr;
+    int tries = 32;
+    for (Block *b = pool->bin[bin]; b && tries; b = b->free_next, tries--)
+        if (acceptable(b, size, conf) && (!best || b->size < best->size)) {
+            best = b;
+            if (best->size == size)
+                break;
+        }
+    if (best)
+        return best;
+    for (int word = (bin + 1) / 64; word < words; word++) {
+        uint64_t map = pool->map[word];
+        if (word == (bin + 1) / 64)
+            map &= ~0ull << ((bin + 1) % 64);
+        for (; map; map &= map - 1)
+            for (Block *b = pool->bin[word * 64 + __builtin_ctzl(map)]; b; b = b->free_next)
+                if (acceptable(b, size, conf))
+                    return b;
     }
-  if (best)
-    return best;
-  for (int word = (bin + 1) / 64; word < words; word++) {
-    uint64_t map = pool->map[word];
-    if (word == (bin + 1) / 64)
-      map &= ~0ull << ((bin + 1) % 64);
-    for (; map; map &= map - 1)
-      for (Block* b = pool->bin[word * 64 + __builtin_ctzl(map)]; b; b = b->free_next)
-        if (acceptable(b, size, conf))
-          return b;
-  }
-  return nullptr;
+    return nullptr;
 }
 
-static Pool* pool_of(Device& d, int stream, bool small) {
-  Pool*& pool = d.pool[stream][small];
-  if (!pool) {
-    pool = new Pool();
-    pool->small = small;
-  }
-  return pool;
+static Pool *pool_of(Device &d, int stream, bool small)
+{
+    Pool *&pool = d.pool[stream][small];
+    if (!pool) {
+        pool = new Pool();
+        pool->small = small;
+    }
+    return pool;
 }
 
 // Joins a free block with its free neighbours and lists the result.
-static void settle(Device& d, Block* block) {
-  bool small = block->pool->small;
-  auto free_block = [](Block* b) { return b && !b->allocated && !b->events; };
-  if (is_split(block)) {
-    count_up(d.stats.inactive_split, small, 1);
-    count_up(d.stats.inactive_split_bytes, small, block->size);
-  }
-  if (__builtin_expect(history_on.load(std::memory_order_relaxed), 0))
-    history_add(Action::FREE_COMPLETED, block->device, block->stream, block->ptr, block->size);
-  Block* gone[2] = {nullptr, nullptr};
-  if (free_block(block->before)) {
-    Block* before = block->before;
-    unlist_free(before);
-    count_down(d.stats.inactive_split, small, 1);
-    block->ptr = before->ptr;
-    block->size += before->size;
-    block->before = before->before;
-    if (block->before)
-      block->before->after = block;
-    else
-      d.segment[block->ptr] = block;
-    gone[0] = before;
-  }
-  if (free_block(block->after)) {
-    Block* after = block->after;
-    unlist_free(after);
-    count_down(d.stats.inactive_split, small, 1);
-    block->size += after->size;
-    block->after = after->after;
-    if (block->after)
-      block->after->before = block;
-    gone[1] = after;
-  }
-  if ((gone[0] || gone[1]) && !is_split(block)) { // the segment is whole again
-    count_down(d.stats.inactive_split, small, 1);
-    count_down(d.stats.inactive_split_bytes, small, block->size);
-  }
-  for (Block* b : gone)
-    if (b)
-      drop_header(b);
-  block->age = ++d.frees;
-  list_free(block);
+static void settle(Device &d, Block *block)
+{
+    bool small = block->pool->small;
+    auto free_block = [](Block *b) { return b && !b->allocated && !b->events; };
+    if (is_split(block)) {
+        count_up(d.stats.inactive_split, small, 1);
+        count_up(d.stats.inactive_split_bytes, small, block->size);
+    }
+    if (__builtin_expect(history_on.load(std::memory_order_relaxed), 0))
+        history_add(Action::FREE_COMPLETED, block->device, block->stream, block->ptr, block->size);
+    Block *gone[2] = {nullptr, nullptr};
+    if (free_block(block->before)) {
+        Block *before = block->before;
+        unlist_free(before);
+        count_down(d.stats.inactive_split, small, 1);
+        block->ptr = before->ptr;
+        block->size += before->size;
+        block->before = before->before;
+        if (block->before)
+            block->before->after = block;
+        else
+            d.segment[block->ptr] = block;
+        gone[0] = before;
+    }
+    if (free_block(block->after)) {
+        Block *after = block->after;
+        unlist_free(after);
+        count_down(d.stats.inactive_split, small, 1);
+        block->size += after->size;
+        block->after = after->after;
+        if (block->after)
+            block->after->before = block;
+        gone[1] = after;
+    }
+    if ((gone[0] || gone[1]) && !is_split(block)) { // the segment is whole again
+        count_down(d.stats.inactive_split, small, 1);
+        count_down(d.stats.inactive_split_bytes, small, block->size);
+    }
+    for (Block *b : gone)
+        if (b)
+            drop_header(b);
+    block->age = ++d.frees;
+    list_free(block);
 }
 
-static void retire(Device& d, Block* block) { // free and no longer used by any stream
-  count_down(d.stats.active, block->pool->small, 1);
-  count_down(d.stats.active_bytes, block->pool->small, block->size);
-  settle(d, block);
+static void retire(Device &d, Block *block)
+{ // free and no longer used by any stream
+    count_down(d.stats.active, block->pool->small, 1);
+    count_down(d.stats.active_bytes, block->pool->small, block->size);
+    settle(d, block);
 }
 
-static void poll_pending(Device& d, bool wait) {
-  while (!d.pending.empty()) {
-    Pending& first = d.pending.front();
-    int done = 1;
-    if (wait)
-      cann.aclrtSynchronizeEvent(first.event);
-    else
-      cann.aclrtQueryEventStatus(first.event, &done);
-    if (!done)
-      return;
-    cann.aclrtDestroyEvent(first.event);
-    Block* block = first.block;
-    d.pending.pop_front();
-    if (--block->events == 0)
-      retire(d, block);
-  }
+static void poll_pending(Device &d, bool wait)
+{
+    while (!d.pending.empty()) {
+        Pending &first = d.pending.front();
+        int done = 1;
+        if (wait)
+            cann.aclrtSynchronizeEvent(first.event);
+        else
+            cann.aclrtQueryEventStatus(first.event, &done);
+        if (!done)
+            return;
+        cann.aclrtDestroyEvent(first.event);
+        Block *block = first.block;
+        d.pending.pop_front();
+        if (--block->events == 0)
+            retire(d, block);
+    }
 }
 
-static void release_segment(Device& d, Block* block) {
-  bool small = block->pool->small;
-  unlist_free(block);
-  if (history_on)
-    history_add(Action::SEGMENT_FREE, block->device, block->stream, block->ptr, block->size);
-  cann.aclrtFree(block->ptr);
-  d.stats.num_device_free++;
-  count_down(d.stats.segment, small, 1);
-  count_down(d.stats.reserved_bytes, small, block->size);
-  if (block->size >= alloc_conf().max_split)
-    d.stats.oversize_segments.decrease(1);
-  d.segment.erase(block->ptr);
-  drop_header(block);
+static void release_segment(Device &d, Block *block)
+{
+    bool small = block->pool->small;
+    unlist_free(block);
+    if (history_on)
+        history_add(Action::SEGMENT_FREE, block->device, block->stream, block->ptr, block->size);
+    cann.aclrtFree(block->ptr);
+    d.stats.num_device_free++;
+    count_down(d.stats.segment, small, 1);
+    count_down(d.stats.reserved_bytes, small, block->size);
+    if (block->size >= alloc_conf().max_split)
+        d.stats.oversize_segments.decrease(1);
+    d.segment.erase(block->ptr);
+    drop_header(block);
 }
 
 // Gives whole free segments back, oldest first, until `enough` bytes are free. The device is idle.
-static size_t release_cached(Device& d, size_t enough) {
-  std::vector<Block*> whole;
-  for (auto& [ptr, block] : d.segment)
-    if (!block->allocated && !block->events && !is_split(block))
-      whole.push_back(block);
-  std::sort(whole.begin(), whole.end(), [&](Block* a, Block* b) { return d.frees - a->age > d.frees - b->age; });
-  size_t freed = 0;
-  for (Block* block : whole) {
-    if (freed >= enough)
-      break;
-    freed += block->size;
-    release_segment(d, block);
-  }
-  return freed;
+static size_t release_cached(Device &d, size_t enough)
+{
+    std::vector<Block *> whole;
+    for (auto &[ptr, block] : d.segment)
+        if (!block->allocated && !block->events && !is_split(block))
+            whole.push_back(block);
+    std::sort(whole.begin(), whole.end(), [&](Block *a, Block *b) { return d.frees - a->age > d.frees - b->age; });
+    size_t freed = 0;
+    for (Block *block : whole) {
+        if (freed >= enough)
+            break;
+        freed += block->size;
+        release_segment(d, block);
+    }
+    return freed;
 }
 
-static Block* new_segment(Device& d, Pool* pool, int device, int stream, size_t size, const AllocConf& conf) {
-  size_t bytes = pool->small           ? small_segment
-      : size < own_segment && size < conf.segment ? conf.segment
-                                       : (size + segment_round - 1) / segment_round * segment_round;
-  size_t reserved = (size_t)d.stats.reserved_bytes[0].current;
-  if (bytes < size || bytes > d.limit || reserved > d.limit - bytes)
-    return nullptr;
-  void* ptr = nullptr;
-  if (cann.aclrtMalloc(&ptr, bytes, MALLOC_HUGE_FIRST))
-    return nullptr;
-  d.stats.num_device_alloc++;
-  Block* block = new_header();
-  *block = Block{static_cast<char*>(ptr), bytes, 0, nullptr, nullptr, nullptr, nullptr, pool, nullptr, 0, d.frees, (int8_t)device,
-                 (uint8_t)stream, false};
-  d.segment[block->ptr] = block;
-  count_up(d.stats.segment, pool->small, 1);
-  count_up(d.stats.reserved_bytes, pool->small, bytes);
-  if (bytes >= conf.max_split)
-    d.stats.oversize_segments.increase(1);
-  list_free(block);
-  if (history_on)
-    history_add(Action::SEGMENT_ALLOC, device, stream, ptr, bytes);
-  return block;
+static Block *new_segment(Device &d, Pool *pool, int device, int stream, size_t size, const AllocConf &conf)
+{
+    size_t bytes = pool->small ? small_segment
+                   : size < own_segment && size < conf.segment
+                       ? conf.segment
+                       : (size + segment_round - 1) / segment_round * segment_round;
+    size_t reserved = (size_t)d.stats.reserved_bytes[0].current;
+    if (bytes < size || bytes > d.limit || reserved > d.limit - bytes)
+        return nullptr;
+    void *ptr = nullptr;
+    if (cann.aclrtMalloc(&ptr, bytes, MALLOC_HUGE_FIRST))
+        return nullptr;
+    d.stats.num_device_alloc++;
+    Block *block = new_header();
+    *block = Block{
+        static_cast<char *>(ptr), bytes,           0,    nullptr, nullptr, nullptr, nullptr, pool, nullptr, 0, d.frees,
+        (int8_t)device,           (uint8_t)stream, false};
+    d.segment[block->ptr] = block;
+    count_up(d.stats.segment, pool->small, 1);
+    count_up(d.stats.reserved_bytes, pool->small, bytes);
+    if (bytes >= conf.max_split)
+        d.stats.oversize_segments.increase(1);
+    list_free(block);
+    if (history_on)
+        history_add(Action::SEGMENT_ALLOC, device, stream, ptr, bytes);
+    return block;
 }
 
-[[noreturn]] static void out_of_memory(Device& d, int device, size_t bytes, const AllocConf& conf) {
-  size_t free = 0, total = 0;
-  cann.aclrtGetMemInfo(HBM_MEM, &free, &total);
-  d.stats.num_ooms++;
-  if (history_on)
-    history_add(Action::OOM, device, current_stream_index(device), (void*)free, bytes, {});
-  std::string text = "NPU out of memory. Tried to allocate " + format_size(bytes) + " (NPU " + std::to_string(device) + "; " +
-      format_size(total) + " total capacity; " + format_size((size_t)d.stats.allocated_bytes[0].current) + " already allocated; " +
-      format_size((size_t)d.stats.active_bytes[0].current) + " current active; " + format_size(free) + " free; " +
-      format_size((size_t)d.stats.reserved_bytes[0].current) + " reserved in total by PyTorch)";
-  if (d.limit != SIZE_MAX)
-    text += " " + format_size(d.limit) + " allowed;";
-  text += conf.max_split == SIZE_MAX && !conf.expandable
-      ? "If reserved memory is >> allocated memory try setting max_split_size_mb to avoid fragmentation."
-      : "";
-  text += error_suffix(Module::PTA, Kind::MEMORY);
-  c10::reportOutOfMemoryToProfiler((int64_t)bytes, (size_t)d.stats.allocated_bytes[0].current, (size_t)d.stats.reserved_bytes[0].current,
-                                   c10::Device(device_type, (c10::DeviceIndex)device));
-  throw c10::OutOfMemoryError({__func__, __FILE__, static_cast<uint32_t>(__LINE__)}, text);
+[[noreturn]] static void out_of_memory(Device &d, int device, size_t bytes, const AllocConf &conf)
+{
+    size_t free = 0, total = 0;
+    cann.aclrtGetMemInfo(HBM_MEM, &free, &total);
+    d.stats.num_ooms++;
+    if (history_on)
+        history_add(Action::OOM, device, current_stream_index(device), (void *)free, bytes, {});
+    std::string text = "NPU out of memory. Tried to allocate " + format_size(bytes) + " (NPU " +
+                       std::to_string(device) + "; " + format_size(total) + " total capacity; " +
+                       format_size((size_t)d.stats.allocated_bytes[0].current) + " already allocated; " +
+                       format_size((size_t)d.stats.active_bytes[0].current) + " current active; " + format_size(free) +
+                       " free; " + format_size((size_t)d.stats.reserved_bytes[0].current) +
+                       " reserved in total by PyTorch)";
+    if (d.limit != SIZE_MAX)
+        text += " " + format_size(d.limit) + " allowed;";
+    text += conf.max_split == SIZE_MAX && !conf.expandable
+                ? "If reserved memory is >> allocated memory try setting max_split_size_mb to avoid fragmentation."
+                : "";
+    text += error_suffix(Module::PTA, Kind::MEMORY);
+    c10::reportOutOfMemoryToProfiler((int64_t)bytes, (size_t)d.stats.allocated_bytes[0].current,
+                                     (size_t)d.stats.reserved_bytes[0].current,
+                                     c10::Device(device_type, (c10::DeviceIndex)device));
+    throw c10::OutOfMemoryError({__func__, __FILE__, static_cast<uint32_t>(__LINE__)}, text);
 }
 
 // Slow path: a new segment, after giving back what the threshold asks for; then after giving back everything.
-static Block* grow(Device& d, Pool* pool, int device, int stream, size_t size, const AllocConf& conf) {
-  if (conf.gc_threshold > 0 && d.limit != SIZE_MAX) {
-    size_t wanted = (size_t)(conf.gc_threshold * (double)d.limit), reserved = (size_t)d.stats.reserved_bytes[0].current;
-    if (reserved > wanted) {
-      wait_device(device);
-      poll_pending(d, true);
-      release_cached(d, reserved - wanted);
+static Block *grow(Device &d, Pool *pool, int device, int stream, size_t size, const AllocConf &conf)
+{
+    if (conf.gc_threshold > 0 && d.limit != SIZE_MAX) {
+        size_t wanted = (size_t)(conf.gc_threshold * (double)d.limit),
+               reserved = (size_t)d.stats.reserved_bytes[0].current;
+        if (reserved > wanted) {
+            wait_device(device);
+            poll_pending(d, true);
+            release_cached(d, reserved - wanted);
+        }
     }
-  }
-  if (Block* block = new_segment(d, pool, device, stream, size, conf))
+    if (Block *block = new_segment(d, pool, device, stream, size, conf))
+        return block;
+    wait_device(device);
+    d.stats.num_alloc_retries++;
+    poll_pending(d, true);
+    release_cached(d, SIZE_MAX);
+    if (Block *block = find_free(pool, size, conf)) // freed by the events just now
+        return block;
+    return new_segment(d, pool, device, stream, size, conf);
+}
+
+static Block *take_uncached(Device &d, int device, int stream, size_t bytes, size_t size, const AllocConf &conf)
+{
+    void *ptr = nullptr;
+    if (cann.aclrtMalloc(&ptr, size, MALLOC_HUGE_FIRST))
+        out_of_memory(d, device, bytes, conf);
+    Block *block = new Block{static_cast<char *>(ptr),
+                             size,
+                             bytes,
+                             nullptr,
+                             nullptr,
+                             nullptr,
+                             nullptr,
+                             nullptr,
+                             nullptr,
+                             0,
+                             0,
+                             (int8_t)device,
+                             (uint8_t)stream,
+                             true};
     return block;
-  wait_device(device);
-  d.stats.num_alloc_retries++;
-  poll_pending(d, true);
-  release_cached(d, SIZE_MAX);
-  if (Block* block = find_free(pool, size, conf)) // freed by the events just now
-    return block;
-  return new_segment(d, pool, device, stream, size, conf);
 }
 
-static Block* take_uncached(Device& d, int device, int stream, size_t bytes, size_t size, const AllocConf& conf) {
-  void* ptr = nullptr;
-  if (cann.aclrtMalloc(&ptr, size, MALLOC_HUGE_FIRST))
-    out_of_memory(d, device, bytes, conf);
-  Block* block = new Block{static_cast<char*>(ptr), size, bytes, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, 0, 0,
-                           (int8_t)device, (uint8_t)stream, true};
-  return block;
-}
-
-Block* memory_take(int device, size_t bytes) {
-  const AllocConf& conf = alloc_conf();
-  use_device(device);
-  int stream = current_stream_index(device);
-  Device& d = device_memory(device);
-  std::shared_ptr<c10::GatheredContext> context;
-  if (__builtin_expect(history_on.load(std::memory_order_relaxed), 0))
-    context = history_context();
-  std::lock_guard<Latch> lock(d.lock);
-  if (__builtin_expect(bytes > (size_t)1 << 56, 0))
-    out_of_memory(d, device, bytes, conf);
-  size_t size = rounded(bytes, conf);
-  if (__builtin_expect(!conf.caching, 0))
-    return take_uncached(d, device, stream, bytes, size, conf);
-  if (__builtin_expect(!d.pending.empty(), 0))
-    poll_pending(d, false);
-  bool small = size <= small_limit;
-  Pool* pool = pool_of(d, stream, small);
-  Block* block = find_free(pool, size, conf);
-  if (__builtin_expect(!block, 0)) {
-    if (conf.fraction > 0 && d.limit == SIZE_MAX) {
-      size_t free, total;
-      ACL(aclrtGetMemInfo, HBM_MEM, &free, &total);
-      d.limit = (size_t)(conf.fraction * (double)total);
-    }
-    block = grow(d, pool, device, stream, size, conf);
-    if (!block)
-      out_of_memory(d, device, bytes, conf);
-  }
-  unlist_free(block);
-  bool was_split = is_split(block);
-  if (was_split) {
-    count_down(d.stats.inactive_split, small, 1);
-    count_down(d.stats.inactive_split_bytes, small, block->size);
-  }
-  size_t rest = block->size - size;
-  if (small ? rest >= grain : rest > small_limit && size < conf.max_split) {
-    Block* tail = new_header();
-    *tail = Block{block->ptr + size, rest, 0, block, block->after, nullptr, nullptr, pool, nullptr, 0, block->age, block->device,
-                  block->stream, false};
-    if (tail->after)
-      tail->after->before = tail;
-    block->after = tail;
-    block->size = size;
-    count_up(d.stats.inactive_split, small, 1);
-    count_up(d.stats.inactive_split_bytes, small, rest);
-    list_free(tail);
-  }
-  block->allocated = true;
-  block->requested = bytes;
-  count_up(d.stats.allocation, small, 1);
-  count_up(d.stats.allocated_bytes, small, block->size);
-  count_up(d.stats.active, small, 1);
-  count_up(d.stats.active_bytes, small, block->size);
-  count_up(d.stats.requested_bytes, small, bytes);
-  if (block->size >= conf.max_split)
-    d.stats.oversize_allocations.increase(1);
-  if (__builtin_expect(history_on.load(std::memory_order_relaxed), 0))
-    history_add(Action::ALLOC, device, stream, block->ptr, block->size, std::move(context));
-  return block;
-}
-
-static void give_with_uses(Device& d, Block* block) {
-  for (uint8_t stream : *block->uses) {
-    aclrtEvent event;
-    if (cann.aclrtCreateEventWithFlag(&event, EVENT_SYNC) || cann.aclrtRecordEvent(event, stream_handle(block->device, stream)))
-      continue;
-    block->events++;
-    d.pending.push_back({block, event});
-  }
-  delete block->uses;
-  block->uses = nullptr;
-}
-
-void memory_give(Block* block) noexcept {
-  if (__builtin_expect(forked(), 0))
-    return; // a forked child inherits the tensors but must not touch the device
-  Device& d = device_memory(block->device);
-  if (__builtin_expect(!block->pool, 0)) {
-    try {
-      wait_device(block->device);
-    } catch (...) { // the error stays with the stream
-    }
-    cann.aclrtFree(block->ptr);
-    delete block->uses;
-    delete block;
-    return;
-  }
-  std::lock_guard<Latch> lock(d.lock);
-  bool small = block->pool->small;
-  block->allocated = false;
-  if (__builtin_expect(history_on.load(std::memory_order_relaxed), 0))
-    history_add(Action::FREE_REQUESTED, block->device, block->stream, block->ptr, block->size);
-  count_down(d.stats.allocation, small, 1);
-  count_down(d.stats.allocated_bytes, small, block->size);
-  count_down(d.stats.requested_bytes, small, block->requested);
-  if (block->size >= alloc_conf().max_split)
-    d.stats.oversize_allocations.decrease(1);
-  if (__builtin_expect(block->uses != nullptr, 0)) {
-    use_device(block->device);
-    give_with_uses(d, block);
-  }
-  if (!block->events)
-    retire(d, block);
-}
-
-void memory_delete(void* block) { memory_give(static_cast<Block*>(block)); }
-
-c10::DataPtr memory_data(int device, size_t bytes) {
-  c10::Device where(device_type, (c10::DeviceIndex)device);
-  if (!bytes) {
-    check_device(device);
-    return {nullptr, where};
-  }
-  Block* block = memory_take(device, bytes);
-  return {block->ptr, block, &memory_delete, where};
-}
-
-bool memory_segment(const c10::DataPtr& ptr, char** base, size_t* bytes) {
-  if (!ptr.get() || ptr.get_deleter() != &memory_delete)
-    return false;
-  Block* block = static_cast<Block*>(ptr.get_context());
-  std::lock_guard lock(device_memory(block->device).lock);
-  while (block->before)
-    block = block->before;
-  *base = block->ptr;
-  *bytes = 0;
-  for (; block; block = block->after)
-    *bytes += block->size;
-  return true;
-}
-
-void memory_record_stream(const c10::DataPtr& ptr, const c10::Stream& stream) {
-  if (!ptr.get() || ptr.get_deleter() != &memory_delete)
-    return; // not ours: another process's or a view made from foreign memory
-  Block* block = static_cast<Block*>(ptr.get_context());
-  uint8_t index = (uint8_t)stream.id();
-  if (block->stream == index)
-    return;
-  std::lock_guard<Latch> lock(device_memory(block->device).lock);
-  if (!block->uses)
-    block->uses = new std::vector<uint8_t>;
-  if (std::find(block->uses->begin(), block->uses->end(), index) == block->uses->end())
-    block->uses->push_back(index);
-}
-
-std::vector<MemorySegment> memory_snapshot() {
-  std::vector<MemorySegment> all;
-  for (int device = 0; device < max_devices; device++) {
-    Device& d = device_memory(device);
+Block *memory_take(int device, size_t bytes)
+{
+    const AllocConf &conf = alloc_conf();
+    use_device(device);
+    int stream = current_stream_index(device);
+    Device &d = device_memory(device);
+    std::shared_ptr<c10::GatheredContext> context;
+    if (__builtin_expect(history_on.load(std::memory_order_relaxed), 0))
+        context = history_context();
     std::lock_guard<Latch> lock(d.lock);
-    for (auto& [ptr, first] : d.segment) {
-      MemorySegment segment{device, first->stream, (size_t)ptr, 0, !first->pool->small, {}};
-      for (Block* b = first; b; b = b->after) {
-        segment.total += b->size;
-        segment.piece.push_back({(size_t)b->ptr, b->size, b->requested, b->allocated, b->allocated || b->events > 0});
-      }
-      all.push_back(std::move(segment));
+    if (__builtin_expect(bytes > (size_t)1 << 56, 0))
+        out_of_memory(d, device, bytes, conf);
+    size_t size = rounded(bytes, conf);
+    if (__builtin_expect(!conf.caching, 0))
+        return take_uncached(d, device, stream, bytes, size, conf);
+    if (__builtin_expect(!d.pending.empty(), 0))
+        poll_pending(d, false);
+    bool small = size <= small_limit;
+    Pool *pool = pool_of(d, stream, small);
+    Block *block = find_free(pool, size, conf);
+    if (__builtin_expect(!block, 0)) {
+        if (conf.fraction > 0 && d.limit == SIZE_MAX) {
+            size_t free, total;
+            ACL(aclrtGetMemInfo, HBM_MEM, &free, &total);
+            d.limit = (size_t)(conf.fraction * (double)total);
+        }
+        block = grow(d, pool, device, stream, size, conf);
+        if (!block)
+            out_of_memory(d, device, bytes, conf);
     }
-  }
-  return all;
+    unlist_free(block);
+    bool was_split = is_split(block);
+    if (was_split) {
+        count_down(d.stats.inactive_split, small, 1);
+        count_down(d.stats.inactive_split_bytes, small, block->size);
+    }
+    size_t rest = block->size - size;
+    if (small ? rest >= grain : rest > small_limit && size < conf.max_split) {
+        Block *tail = new_header();
+        *tail = Block{block->ptr + size, rest, 0,          block,         block->after,  nullptr, nullptr, pool,
+                      nullptr,           0,    block->age, block->device, block->stream, false};
+        if (tail->after)
+            tail->after->before = tail;
+        block->after = tail;
+        block->size = size;
+        count_up(d.stats.inactive_split, small, 1);
+        count_up(d.stats.inactive_split_bytes, small, rest);
+        list_free(tail);
+    }
+    block->allocated = true;
+    block->requested = bytes;
+    count_up(d.stats.allocation, small, 1);
+    count_up(d.stats.allocated_bytes, small, block->size);
+    count_up(d.stats.active, small, 1);
+    count_up(d.stats.active_bytes, small, block->size);
+    count_up(d.stats.requested_bytes, small, bytes);
+    if (block->size >= conf.max_split)
+        d.stats.oversize_allocations.increase(1);
+    if (__builtin_expect(history_on.load(std::memory_order_relaxed), 0))
+        history_add(Action::ALLOC, device, stream, block->ptr, block->size, std::move(context));
+    return block;
 }
 
-Block* memory_find(int device, void* ptr) {
-  Device& d = device_memory(device);
-  std::lock_guard<Latch> lock(d.lock);
-  auto at = d.segment.upper_bound(static_cast<char*>(ptr));
-  if (at == d.segment.begin())
+static void give_with_uses(Device &d, Block *block)
+{
+    for (uint8_t stream : *block->uses) {
+        aclrtEvent event;
+        if (cann.aclrtCreateEventWithFlag(&event, EVENT_SYNC) ||
+            cann.aclrtRecordEvent(event, stream_handle(block->device, stream)))
+            continue;
+        block->events++;
+        d.pending.push_back({block, event});
+    }
+    delete block->uses;
+    block->uses = nullptr;
+}
+
+void memory_give(Block *block) noexcept
+{
+    if (__builtin_expect(forked(), 0))
+        return; // a forked child inherits the tensors but must not touch the device
+    Device &d = device_memory(block->device);
+    if (__builtin_expect(!block->pool, 0)) {
+        try {
+            wait_device(block->device);
+        } catch (...) { // the error stays with the stream
+        }
+        cann.aclrtFree(block->ptr);
+        delete block->uses;
+        delete block;
+        return;
+    }
+    std::lock_guard<Latch> lock(d.lock);
+    bool small = block->pool->small;
+    block->allocated = false;
+    if (__builtin_expect(history_on.load(std::memory_order_relaxed), 0))
+        history_add(Action::FREE_REQUESTED, block->device, block->stream, block->ptr, block->size);
+    count_down(d.stats.allocation, small, 1);
+    count_down(d.stats.allocated_bytes, small, block->size);
+    count_down(d.stats.requested_bytes, small, block->requested);
+    if (block->size >= alloc_conf().max_split)
+        d.stats.oversize_allocations.decrease(1);
+    if (__builtin_expect(block->uses != nullptr, 0)) {
+        use_device(block->device);
+        give_with_uses(d, block);
+    }
+    if (!block->events)
+        retire(d, block);
+}
+
+void memory_delete(void *block)
+{
+    memory_give(static_cast<Block *>(block));
+}
+
+c10::DataPtr memory_data(int device, size_t bytes)
+{
+    c10::Device where(device_type, (c10::DeviceIndex)device);
+    if (!bytes) {
+        check_device(device);
+        return {nullptr, where};
+    }
+    Block *block = memory_take(device, bytes);
+    return {block->ptr, block, &memory_delete, where};
+}
+
+bool memory_segment(const c10::DataPtr &ptr, char **base, size_t *bytes)
+{
+    if (!ptr.get() || ptr.get_deleter() != &memory_delete)
+        return false;
+    Block *block = static_cast<Block *>(ptr.get_context());
+    std::lock_guard lock(device_memory(block->device).lock);
+    while (block->before)
+        block = block->before;
+    *base = block->ptr;
+    *bytes = 0;
+    for (; block; block = block->after)
+        *bytes += block->size;
+    return true;
+}
+
+void memory_record_stream(const c10::DataPtr &ptr, const c10::Stream &stream)
+{
+    if (!ptr.get() || ptr.get_deleter() != &memory_delete)
+        return; // not ours: another process's or a view made from foreign memory
+    Block *block = static_cast<Block *>(ptr.get_context());
+    uint8_t index = (uint8_t)stream.id();
+    if (block->stream == index)
+        return;
+    std::lock_guard<Latch> lock(device_memory(block->device).lock);
+    if (!block->uses)
+        block->uses = new std::vector<uint8_t>;
+    if (std::find(block->uses->begin(), block->uses->end(), index) == block->uses->end())
+        block->uses->push_back(index);
+}
+
+std::vector<MemorySegment> memory_snapshot()
+{
+    std::vector<MemorySegment> all;
+    for (int device = 0; device < max_devices; device++) {
+        Device &d = device_memory(device);
+        std::lock_guard<Latch> lock(d.lock);
+        for (auto &[ptr, first] : d.segment) {
+            MemorySegment segment{device, first->stream, (size_t)ptr, 0, !first->pool->small, {}};
+            for (Block *b = first; b; b = b->after) {
+                segment.total += b->size;
+                segment.piece.push_back(
+                    {(size_t)b->ptr, b->size, b->requested, b->allocated, b->allocated || b->events > 0});
+            }
+            all.push_back(std::move(segment));
+        }
+    }
+    return all;
+}
+
+Block *memory_find(int device, void *ptr)
+{
+    Device &d = device_memory(device);
+    std::lock_guard<Latch> lock(d.lock);
+    auto at = d.segment.upper_bound(static_cast<char *>(ptr));
+    if (at == d.segment.begin())
+        return nullptr;
+    for (Block *b = std::prev(at)->second; b; b = b->after)
+        if (b->ptr == ptr)
+            return b->allocated ? b : nullptr;
     return nullptr;
-  for (Block* b = std::prev(at)->second; b; b = b->after)
-    if (b->ptr == ptr)
-      return b->allocated ? b : nullptr;
-  return nullptr;
 }
 
-void memory_set_fraction(int device, double fraction) {
-  size_t free, total;
-  use_device(device);
-  ACL(aclrtGetMemInfo, HBM_MEM, &free, &total);
-  Device& d = device_memory(device);
-  std::lock_guard<Latch> lock(d.lock);
-  d.limit = fraction >= 1 ? SIZE_MAX : (size_t)(fraction * (double)total);
+void memory_set_fraction(int device, double fraction)
+{
+    size_t free, total;
+    use_device(device);
+    ACL(aclrtGetMemInfo, HBM_MEM, &free, &total);
+    Device &d = device_memory(device);
+    std::lock_guard<Latch> lock(d.lock);
+    d.limit = fraction >= 1 ? SIZE_MAX : (size_t)(fraction * (double)total);
 }
 
-double memory_fraction(int device) {
-  Device& d = device_memory(device);
-  if (d.limit == SIZE_MAX)
-    return 1;
-  size_t free, total;
-  use_device(device);
-  ACL(aclrtGetMemInfo, HBM_MEM, &free, &total);
-  return (double)d.limit / (double)total;
+double memory_fraction(int device)
+{
+    Device &d = device_memory(device);
+    if (d.limit == SIZE_MAX)
+        return 1;
+    size_t free, total;
+    use_device(device);
+    ACL(aclrtGetMemInfo, HBM_MEM, &free, &total);
+    return (double)d.limit / (double)total;
 }
 
 struct Allocator final : c10::DeviceAllocator {
-  c10::DataPtr allocate(size_t bytes) override { return memory_data(current_device(), bytes); }
-  // Copies on the device itself, in the order of the current stream.
-  void copy_data(void* dest, const void* src, std::size_t count) const override {
-    ACL(aclrtMemcpyAsync, dest, count, src, count, MEMCPY_D2D, current_stream(current_device()));
-  }
-  bool initialized() override { return any_device_used(); }
-  void emptyCache(c10::MempoolId_t) override {
-    for (int device = 0; device < max_devices; device++) {
-      if (!device_used(device))
-        continue;
-      wait_device(device);
-      Device& d = device_memory(device);
-      std::lock_guard<Latch> lock(d.lock);
-      poll_pending(d, true);
-      release_cached(d, SIZE_MAX);
+    c10::DataPtr allocate(size_t bytes) override
+    {
+        return memory_data(current_device(), bytes);
     }
-    if (device_used(current_device()))
-      use_device(current_device());
-  }
-  void recordStream(const c10::DataPtr& ptr, c10::Stream stream) override { memory_record_stream(ptr, stream); }
-  DeviceStats getDeviceStats(c10::DeviceIndex device) override {
-    Device& d = device_memory(device < 0 ? current_device() : device);
-    std::lock_guard<Latch> lock(d.lock);
-    DeviceStats stats = d.stats;
-    stats.max_split_size = alloc_conf().max_split == SIZE_MAX ? -1 : (int64_t)alloc_conf().max_split;
-    return stats;
-  }
-  template <class Change>
-  static void each_stat(DeviceStats& s, Change change) {
-    for (StatArray* array : {&s.allocation, &s.segment, &s.active, &s.inactive_split, &s.allocated_bytes, &s.reserved_bytes,
-                             &s.active_bytes, &s.inactive_split_bytes, &s.requested_bytes})
-      for (auto& stat : *array)
-        change(stat);
-    change(s.oversize_allocations);
-    change(s.oversize_segments);
-  }
-  void resetAccumulatedStats(c10::DeviceIndex device) override {
-    Device& d = device_memory(device < 0 ? current_device() : device);
-    std::lock_guard<Latch> lock(d.lock);
-    each_stat(d.stats, [](auto& stat) { stat.reset_accumulated(); });
-    d.stats.num_alloc_retries = d.stats.num_ooms = d.stats.num_sync_all_streams = d.stats.num_device_alloc = d.stats.num_device_free = 0;
-  }
-  void resetPeakStats(c10::DeviceIndex device) override {
-    Device& d = device_memory(device < 0 ? current_device() : device);
-    std::lock_guard<Latch> lock(d.lock);
-    each_stat(d.stats, [](auto& stat) { stat.reset_peak(); });
-  }
-  std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex device) override {
-    size_t free = 0, total = 0;
-    use_device(device < 0 ? current_device() : device);
-    ACL(aclrtGetMemInfo, HBM_MEM, &free, &total);
-    return {free, total};
-  }
+    // Copies on the device itself, in the order of the current stream.
+    void copy_data(void *dest, const void *src, std::size_t count) const override
+    {
+        ACL(aclrtMemcpyAsync, dest, count, src, count, MEMCPY_D2D, current_stream(current_device()));
+    }
+    bool initialized() override
+    {
+        return any_device_used();
+    }
+    void emptyCache(c10::MempoolId_t) override
+    {
+        for (int device = 0; device < max_devices; device++) {
+            if (!device_used(device))
+                continue;
+            wait_device(device);
+            Device &d = device_memory(device);
+            std::lock_guard<Latch> lock(d.lock);
+            poll_pending(d, true);
+            release_cached(d, SIZE_MAX);
+        }
+        if (device_used(current_device()))
+            use_device(current_device());
+    }
+    void recordStream(const c10::DataPtr &ptr, c10::Stream stream) override
+    {
+        memory_record_stream(ptr, stream);
+    }
+    DeviceStats getDeviceStats(c10::DeviceIndex device) override
+    {
+        Device &d = device_memory(device < 0 ? current_device() : device);
+        std::lock_guard<Latch> lock(d.lock);
+        DeviceStats stats = d.stats;
+        stats.max_split_size = alloc_conf().max_split == SIZE_MAX ? -1 : (int64_t)alloc_conf().max_split;
+        return stats;
+    }
+    template <class Change> static void each_stat(DeviceStats &s, Change change)
+    {
+        for (StatArray *array : {&s.allocation, &s.segment, &s.active, &s.inactive_split, &s.allocated_bytes,
+                                 &s.reserved_bytes, &s.active_bytes, &s.inactive_split_bytes, &s.requested_bytes})
+            for (auto &stat : *array)
+                change(stat);
+        change(s.oversize_allocations);
+        change(s.oversize_segments);
+    }
+    void resetAccumulatedStats(c10::DeviceIndex device) override
+    {
+        Device &d = device_memory(device < 0 ? current_device() : device);
+        std::lock_guard<Latch> lock(d.lock);
+        each_stat(d.stats, [](auto &stat) { stat.reset_accumulated(); });
+        d.stats.num_alloc_retries = d.stats.num_ooms = d.stats.num_sync_all_streams = d.stats.num_device_alloc =
+            d.stats.num_device_free = 0;
+    }
+    void resetPeakStats(c10::DeviceIndex device) override
+    {
+        Device &d = device_memory(device < 0 ? current_device() : device);
+        std::lock_guard<Latch> lock(d.lock);
+        each_stat(d.stats, [](auto &stat) { stat.reset_peak(); });
+    }
+    std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex device) override
+    {
+        size_t free = 0, total = 0;
+        use_device(device < 0 ? current_device() : device);
+        ACL(aclrtGetMemInfo, HBM_MEM, &free, &total);
+        return {free, total};
+    }
 };
 
-c10::DeviceAllocator* memory_allocator() {
-  static Allocator* const allocator = new Allocator;
-  return allocator;
+c10::DeviceAllocator *memory_allocator()
+{
+    static Allocator *const allocator = new Allocator;
+    return allocator;
 }
 
 static const bool registered = [] {
-  c10::SetAllocator(device_type, memory_allocator());
-  return true;
+    c10::SetAllocator(device_type, memory_allocator());
+    return true;
 }();
 
 } // namespace npu

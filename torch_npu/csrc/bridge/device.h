@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Devices, streams and events of the bridge.
 //
-// A stream is named by its index within its device: 0 is the default stream, then a pool of normal and one of high priority,
-// then foreign streams registered by handle. The index is PyTorch's StreamId. The current device and the current stream of
-// each device are per thread. Nothing touches a device before use_device().
+// A stream is named by its index within its device: 0 is the default stream, then a pool of normal and one of high
+// priority, then foreign streams registered by handle. The index is PyTorch's StreamId. The current device and the
+// current stream of each device are per thread. Nothing touches a device before use_device().
 #pragma once
 
 #include <c10/core/Device.h>
@@ -13,7 +13,8 @@
 
 #include "cann.h"
 
-namespace npu {
+namespace npu
+{
 
 constexpr int max_devices = 64;
 constexpr int pool_streams = 32; // of each priority
@@ -21,41 +22,51 @@ constexpr int max_streams = 200; // with the default and the foreign ones
 constexpr c10::DeviceType device_type = c10::DeviceType::PrivateUse1;
 
 struct ThreadState {
-  int8_t device = 0;  // current
-  int8_t bound = -1;  // the device this thread's CANN context belongs to
-  uint8_t stream[max_devices] = {};
+    int8_t device = 0; // current
+    int8_t bound = -1; // the device this thread's CANN context belongs to
+    uint8_t stream[max_devices] = {};
 };
 extern thread_local ThreadState thread_state __attribute__((tls_model("initial-exec")));
 
 // Visible devices, asked anew until one is used; where there is none, `why` says why.
-int count_devices(std::string* why);
+int count_devices(std::string *why);
 int device_count() noexcept;
-inline int current_device() noexcept { return thread_state.device; }
-void check_device(int device);        // throws the official text for a bad id
-void bind_device(int device);         // slow path of use_device
-// Makes the device current for this thread's CANN calls (initialising it the first time) without changing current_device().
-inline void use_device(int device) {
-  if (__builtin_expect(thread_state.bound != device, 0))
-    bind_device(device);
+inline int current_device() noexcept
+{
+    return thread_state.device;
 }
-void set_device(int device);          // checks and makes current; binds at the next use
+void check_device(int device); // throws the official text for a bad id
+void bind_device(int device);  // slow path of use_device
+// Makes the device current for this thread's CANN calls (initialising it the first time) without changing
+// current_device().
+inline void use_device(int device)
+{
+    if (__builtin_expect(thread_state.bound != device, 0))
+        bind_device(device);
+}
+void set_device(int device);           // checks and makes current; binds at the next use
 bool device_used(int device) noexcept; // initialised by this process
 bool any_device_used() noexcept;
-bool forked() noexcept;               // a child of a process that had used a device
+bool forked() noexcept; // a child of a process that had used a device
 
 aclrtStream make_stream(int device, int stream); // creates the pool stream at its first use
 extern aclrtStream stream_table[max_devices][max_streams];
-inline aclrtStream stream_handle(int device, int stream) {
-  aclrtStream handle = __atomic_load_n(&stream_table[device][stream], __ATOMIC_ACQUIRE);
-  return __builtin_expect(handle != nullptr, 1) ? handle : make_stream(device, stream);
+inline aclrtStream stream_handle(int device, int stream)
+{
+    aclrtStream handle = __atomic_load_n(&stream_table[device][stream], __ATOMIC_ACQUIRE);
+    return __builtin_expect(handle != nullptr, 1) ? handle : make_stream(device, stream);
 }
-inline int current_stream_index(int device) { return thread_state.stream[device]; }
+inline int current_stream_index(int device)
+{
+    return thread_state.stream[device];
+}
 // The current stream's handle; the device is bound.
-inline aclrtStream current_stream(int device) {
-  use_device(device);
-  return stream_handle(device, current_stream_index(device));
+inline aclrtStream current_stream(int device)
+{
+    use_device(device);
+    return stream_handle(device, current_stream_index(device));
 }
-int next_stream(int device, int priority);        // round robin in the pool; priority < 0 is high
+int next_stream(int device, int priority);          // round robin in the pool; priority < 0 is high
 int foreign_stream(int device, aclrtStream stream); // registers another's stream, returns its index
 int stream_priority(int stream);
 
@@ -70,8 +81,9 @@ void stream_check(int device, int stream); // throws the stream's pending error
 extern void (*interrupt_check)();
 
 // Host address of device memory, or nullptr (another maker's CANN, guard mode).
-inline void* host_view(const void* device, size_t bytes) {
-  return cann.extension && cann.extension->host_view ? cann.extension->host_view(device, bytes) : nullptr;
+inline void *host_view(const void *device, size_t bytes)
+{
+    return cann.extension && cann.extension->host_view ? cann.extension->host_view(device, bytes) : nullptr;
 }
 
 } // namespace npu

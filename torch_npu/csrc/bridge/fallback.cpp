@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Operators without a row run PyTorch's CPU kernel, on the device's own memory.
 //
-// Every distinct storage among the arguments gets one CPU-labelled alias and every tensor a CPU tensor on it; the CPU kernel
-// runs, its fresh results allocated from device memory; afterwards results are relabelled, resized memory is moved back and the
-// geometry of arguments is copied back. The stream is idle meanwhile. Where CANN offers no host view (another maker's, guard
-// mode) storages are copied to the host, and back those that were written. Every use is counted and warned of once.
+// Every distinct storage among the arguments gets one CPU-labelled alias and every tensor a CPU tensor on it; the CPU
+// kernel runs, its fresh results allocated from device memory; afterwards results are relabelled, resized memory is
+// moved back and the geometry of arguments is copied back. The stream is idle meanwhile. Where CANN offers no host view
+// (another maker's, guard mode) storages are copied to the host, and back those that were written. Every use is counted
+// and warned of once.
 #include "fallback.h"
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -23,7 +24,8 @@
 #include "host.h"
 #include "metadata.h"
 
-namespace npu {
+namespace npu
+{
 
 using at::Tensor;
 using c10::IValue;
@@ -31,323 +33,370 @@ using torch::jit::Stack;
 
 // ---- counting ----
 static std::mutex count_lock;
-static std::map<std::string, int64_t>& counts() {
-  static auto* const table = new std::map<std::string, int64_t>;
-  return *table;
+static std::map<std::string, int64_t> &counts()
+{
+    static auto *const table = new std::map<std::string, int64_t>;
+    return *table;
 }
 
-std::map<std::string, int64_t> fallback_counts() {
-  std::lock_guard<std::mutex> lock(count_lock);
-  std::map<std::string, int64_t> used;
-  for (auto& [name, n] : counts())
-    if (n)
-      used[name] = n;
-  return used;
-}
-
-void fallback_reset() {
-  std::lock_guard<std::mutex> lock(count_lock);
-  for (auto& entry : counts()) // names stay: an operator is warned of once
-    entry.second = 0;
-}
-
-static bool set_to_one(const char* name) {
-  const char* value = getenv(name);
-  return value && !strcmp(value, "1");
-}
-
-static void count(const std::string& name) {
-  static const bool quiet = set_to_one("TORCH_NPU_WARNING_DISABLE") || set_to_one("TORCH_NPU_DISABLED_WARNING");
-  bool first;
-  {
+std::map<std::string, int64_t> fallback_counts()
+{
     std::lock_guard<std::mutex> lock(count_lock);
-    auto [entry, added] = counts().try_emplace(name, 0);
-    entry->second++;
-    first = added;
-  }
-  if (first && !quiet)
-    TORCH_WARN("CAUTION: The operator '", name, "' is not currently supported on the NPU backend and will fall back to run on the CPU. "
-               "This may have performance implications. (function npu_cpu_fallback)");
+    std::map<std::string, int64_t> used;
+    for (auto &[name, n] : counts())
+        if (n)
+            used[name] = n;
+    return used;
 }
 
-static std::string full_name(const c10::OperatorHandle& op) {
-  const auto& name = op.operator_name();
-  return name.overload_name.empty() ? name.name : name.name + "." + name.overload_name;
+void fallback_reset()
+{
+    std::lock_guard<std::mutex> lock(count_lock);
+    for (auto &entry : counts()) // names stay: an operator is warned of once
+        entry.second = 0;
 }
 
-[[noreturn]] static void unsupported(const std::string& name, const char* why) {
-  TORCH_CHECK_NOT_IMPLEMENTED(false, "CAUTION: The operator '", name, "' is not currently supported on the NPU backend. (", why,
-                              "not implemented for NPU)", error_suffix(Module::OPS, Kind::NOT_SUPPORT));
-  __builtin_unreachable();
+static bool set_to_one(const char *name)
+{
+    const char *value = getenv(name);
+    return value && !strcmp(value, "1");
+}
+
+static void count(const std::string &name)
+{
+    static const bool quiet = set_to_one("TORCH_NPU_WARNING_DISABLE") || set_to_one("TORCH_NPU_DISABLED_WARNING");
+    bool first;
+    {
+        std::lock_guard<std::mutex> lock(count_lock);
+        auto [entry, added] = counts().try_emplace(name, 0);
+        entry->second++;
+        first = added;
+    }
+    if (first && !quiet)
+        TORCH_WARN("CAUTION: The operator '", name,
+                   "' is not currently supported on the NPU backend and will fall back to run on the CPU. "
+                   "This may have performance implications. (function npu_cpu_fallback)");
+}
+
+static std::string full_name(const c10::OperatorHandle &op)
+{
+    const auto &name = op.operator_name();
+    return name.overload_name.empty() ? name.name : name.name + "." + name.overload_name;
+}
+
+[[noreturn]] static void unsupported(const std::string &name, const char *why)
+{
+    TORCH_CHECK_NOT_IMPLEMENTED(false, "CAUTION: The operator '", name,
+                                "' is not currently supported on the NPU backend. (", why, "not implemented for NPU)",
+                                error_suffix(Module::OPS, Kind::NOT_SUPPORT));
+    __builtin_unreachable();
 }
 
 // ---- one run ----
 struct Alias {
-  c10::intrusive_ptr<c10::StorageImpl> device, cpu;
-  bool copied = false, written = false;
+    c10::intrusive_ptr<c10::StorageImpl> device, cpu;
+    bool copied = false, written = false;
 };
 
 struct Pair {
-  Tensor npu, cpu;
+    Tensor npu, cpu;
 };
 
 struct Run {
-  const std::string& name;
-  const schema_fact* facts;
-  int device = -1;
-  std::vector<Alias> aliases;
-  std::vector<Pair> pairs;
+    const std::string &name;
+    const schema_fact *facts;
+    int device = -1;
+    std::vector<Alias> aliases;
+    std::vector<Pair> pairs;
 
-  Alias& alias_of(const Tensor& npu);
-  Tensor to_cpu(const Tensor& t, bool written);
-  void argument(IValue& v, int i);
-  c10::intrusive_ptr<c10::StorageImpl> device_storage(c10::StorageImpl* cpu);
-  Tensor to_npu(const Tensor& t);
-  void result(IValue& v);
-  void write_back();
+    Alias &alias_of(const Tensor &npu);
+    Tensor to_cpu(const Tensor &t, bool written);
+    void argument(IValue &v, int i);
+    c10::intrusive_ptr<c10::StorageImpl> device_storage(c10::StorageImpl *cpu);
+    Tensor to_npu(const Tensor &t);
+    void result(IValue &v);
+    void write_back();
 };
 
-Alias& Run::alias_of(const Tensor& npu) {
-  c10::StorageImpl* storage = npu.storage().unsafeGetStorageImpl();
-  for (Alias& known : aliases)
-    if (known.device.get() == storage)
-      return known;
-  Alias made;
-  made.device = c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(storage);
-  made.cpu = host_storage(storage);
-  if (!made.cpu) {
-    size_t bytes = storage->nbytes();
-    made.copied = true;
-    made.cpu = c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), (int64_t)bytes, c10::GetCPUAllocator(), true);
-    if (bytes)
-      ACL(aclrtMemcpy, made.cpu->mutable_data(), bytes, storage->data(), bytes, MEMCPY_D2H);
-  }
-  aliases.push_back(std::move(made));
-  return aliases.back();
-}
-
-Tensor Run::to_cpu(const Tensor& t, bool written) {
-  if (!t.defined())
-    return t;
-  if (!t.is_privateuseone()) {
-    if (t.is_cpu() && t.dim() > 0 && written)
-      raise_mixed_devices(name.c_str());
-    return t;
-  }
-  if (t.layout() != at::kStrided || !t.has_storage())
-    unsupported(name, "a sparse, nested or opaque tensor; ");
-  if (device < 0) {
-    device = t.device().index();
-    wait_stream(device, current_stream_index(device));
-  } else if (device != t.device().index()) {
-    raise_mixed_devices(name.c_str());
-  }
-  Alias& alias = alias_of(t);
-  alias.written |= written;
-  for (Pair& known : pairs)
-    if (known.npu.is_same(t))
-      return known.cpu;
-  Tensor cpu = host_tensor(alias.cpu, t.unsafeGetTensorImpl());
-  cpu.unsafeGetTensorImpl()->_set_conj(t.is_conj()); // products and solvers take these as they are, without a resolved copy
-  cpu.unsafeGetTensorImpl()->_set_neg(t.is_neg());
-  pairs.push_back({t, cpu});
-  return cpu;
-}
-
-void Run::argument(IValue& v, int i) {
-  bool written = facts->written[i];
-  if (v.isTensor()) {
-    v = to_cpu(v.toTensor(), written);
-  } else if (v.isTensorList()) {
-    c10::List<Tensor> list = v.toTensorList(), moved;
-    moved.reserve(list.size());
-    for (size_t k = 0; k < list.size(); k++)
-      moved.push_back(to_cpu(list.get(k), written));
-    v = std::move(moved);
-  } else if (v.isOptionalTensorList()) {
-    c10::List<std::optional<Tensor>> list = v.toOptionalTensorList(), moved;
-    moved.reserve(list.size());
-    for (size_t k = 0; k < list.size(); k++) {
-      std::optional<Tensor> t = list.get(k);
-      moved.push_back(t ? std::optional<Tensor>(to_cpu(*t, written)) : t);
+Alias &Run::alias_of(const Tensor &npu)
+{
+    c10::StorageImpl *storage = npu.storage().unsafeGetStorageImpl();
+    for (Alias &known : aliases)
+        if (known.device.get() == storage)
+            return known;
+    Alias made;
+    made.device = c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(storage);
+    made.cpu = host_storage(storage);
+    if (!made.cpu) {
+        size_t bytes = storage->nbytes();
+        made.copied = true;
+        made.cpu = c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), (int64_t)bytes,
+                                                         c10::GetCPUAllocator(), true);
+        if (bytes)
+            ACL(aclrtMemcpy, made.cpu->mutable_data(), bytes, storage->data(), bytes, MEMCPY_D2H);
     }
-    v = std::move(moved);
-  } else if (v.isDevice() && v.toDevice().type() == device_type) {
-    if (device < 0)
-      device = device_of(v.toDevice());
-    v = c10::Device(c10::DeviceType::CPU);
-  }
+    aliases.push_back(std::move(made));
+    return aliases.back();
+}
+
+Tensor Run::to_cpu(const Tensor &t, bool written)
+{
+    if (!t.defined())
+        return t;
+    if (!t.is_privateuseone()) {
+        if (t.is_cpu() && t.dim() > 0 && written)
+            raise_mixed_devices(name.c_str());
+        return t;
+    }
+    if (t.layout() != at::kStrided || !t.has_storage())
+        unsupported(name, "a sparse, nested or opaque tensor; ");
+    if (device < 0) {
+        device = t.device().index();
+        wait_stream(device, current_stream_index(device));
+    } else if (device != t.device().index()) {
+        raise_mixed_devices(name.c_str());
+    }
+    Alias &alias = alias_of(t);
+    alias.written |= written;
+    for (Pair &known : pairs)
+        if (known.npu.is_same(t))
+            return known.cpu;
+    Tensor cpu = host_tensor(alias.cpu, t.unsafeGetTensorImpl());
+    cpu.unsafeGetTensorImpl()->_set_conj(
+        t.is_conj()); // products and solvers take these as they are, without a resolved copy
+    cpu.unsafeGetTensorImpl()->_set_neg(t.is_neg());
+    pairs.push_back({t, cpu});
+    return cpu;
+}
+
+void Run::argument(IValue &v, int i)
+{
+    bool written = facts->written[i];
+    if (v.isTensor()) {
+        v = to_cpu(v.toTensor(), written);
+    } else if (v.isTensorList()) {
+        c10::List<Tensor> list = v.toTensorList(), moved;
+        moved.reserve(list.size());
+        for (size_t k = 0; k < list.size(); k++)
+            moved.push_back(to_cpu(list.get(k), written));
+        v = std::move(moved);
+    } else if (v.isOptionalTensorList()) {
+        c10::List<std::optional<Tensor>> list = v.toOptionalTensorList(), moved;
+        moved.reserve(list.size());
+        for (size_t k = 0; k < list.size(); k++) {
+            std::optional<Tensor> t = list.get(k);
+            moved.push_back(t ? std::optional<Tensor>(to_cpu(*t, written)) : t);
+        }
+        v = std::move(moved);
+    } else if (v.isDevice() && v.toDevice().type() == device_type) {
+        if (device < 0)
+            device = device_of(v.toDevice());
+        v = c10::Device(c10::DeviceType::CPU);
+    }
 }
 
 // The device storage that a CPU storage of a result stands for; null if its memory is ordinary host memory.
-c10::intrusive_ptr<c10::StorageImpl> Run::device_storage(c10::StorageImpl* cpu) {
-  for (Alias& known : aliases)
-    if (known.cpu.get() == cpu)
-      return known.device;
-  int64_t bytes = (int64_t)cpu->nbytes();
-  c10::DataPtr data = take_device_data(cpu);
-  if (!data.get() && bytes)
-    return {};
-  if (!data.get())
-    data = memory_data(device, 0);
-  Alias made;
-  made.cpu = c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(cpu);
-  made.device = c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), bytes, std::move(data), memory_allocator(), true);
-  aliases.push_back(made);
-  return made.device;
+c10::intrusive_ptr<c10::StorageImpl> Run::device_storage(c10::StorageImpl *cpu)
+{
+    for (Alias &known : aliases)
+        if (known.cpu.get() == cpu)
+            return known.device;
+    int64_t bytes = (int64_t)cpu->nbytes();
+    c10::DataPtr data = take_device_data(cpu);
+    if (!data.get() && bytes)
+        return {};
+    if (!data.get())
+        data = memory_data(device, 0);
+    Alias made;
+    made.cpu = c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(cpu);
+    made.device = c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), bytes, std::move(data),
+                                                        memory_allocator(), true);
+    aliases.push_back(made);
+    return made.device;
 }
 
-Tensor Run::to_npu(const Tensor& t) {
-  if (!t.defined() || !t.is_cpu())
-    return t;
-  if (t.layout() != at::kStrided || !t.has_storage())
-    unsupported(name, "its result is sparse, nested or opaque; ");
-  for (Pair& known : pairs)
-    if (known.cpu.is_same(t))
-      return known.npu;
-  auto* impl = t.unsafeGetTensorImpl();
-  Tensor made;
-  if (auto storage = device_storage(t.storage().unsafeGetStorageImpl())) {
-    made = wrap_storage(c10::Storage(std::move(storage)), npu_keys, t.sizes(), t.strides(), t.storage_offset(), t.dtype());
-  } else {
-    made = make_tensor(device, t.sizes(), t.strides(), t.dtype());
-    Tensor plain = t.is_conj() || t.is_neg() ? t.resolve_conj().resolve_neg() : t;
-    return copy_(made, plain, false);
-  }
-  made.unsafeGetTensorImpl()->_set_conj(impl->is_conj());
-  made.unsafeGetTensorImpl()->_set_neg(impl->is_neg());
-  return made;
+Tensor Run::to_npu(const Tensor &t)
+{
+    if (!t.defined() || !t.is_cpu())
+        return t;
+    if (t.layout() != at::kStrided || !t.has_storage())
+        unsupported(name, "its result is sparse, nested or opaque; ");
+    for (Pair &known : pairs)
+        if (known.cpu.is_same(t))
+            return known.npu;
+    auto *impl = t.unsafeGetTensorImpl();
+    Tensor made;
+    if (auto storage = device_storage(t.storage().unsafeGetStorageImpl())) {
+        made = wrap_storage(c10::Storage(std::move(storage)), npu_keys, t.sizes(), t.strides(), t.storage_offset(),
+                            t.dtype());
+    } else {
+        made = make_tensor(device, t.sizes(), t.strides(), t.dtype());
+        Tensor plain = t.is_conj() || t.is_neg() ? t.resolve_conj().resolve_neg() : t;
+        return copy_(made, plain, false);
+    }
+    made.unsafeGetTensorImpl()->_set_conj(impl->is_conj());
+    made.unsafeGetTensorImpl()->_set_neg(impl->is_neg());
+    return made;
 }
 
-void Run::result(IValue& v) {
-  if (v.isTensor()) {
-    v = to_npu(v.toTensor());
-  } else if (v.isTensorList()) {
-    c10::List<Tensor> list = v.toTensorList(), moved;
-    moved.reserve(list.size());
-    for (size_t k = 0; k < list.size(); k++)
-      moved.push_back(to_npu(list.get(k)));
-    v = std::move(moved);
-  }
+void Run::result(IValue &v)
+{
+    if (v.isTensor()) {
+        v = to_npu(v.toTensor());
+    } else if (v.isTensorList()) {
+        c10::List<Tensor> list = v.toTensorList(), moved;
+        moved.reserve(list.size());
+        for (size_t k = 0; k < list.size(); k++)
+            moved.push_back(to_npu(list.get(k)));
+        v = std::move(moved);
+    }
 }
 
 // What the kernel did to its arguments: memory replaced by a resize, another storage or geometry set.
-void Run::write_back() {
-  bool normalises = name.find("batch_norm") != std::string::npos; // running statistics are written without the schema's saying so
-  for (size_t i = 0, n = aliases.size(); i < n; i++) {
-    c10::StorageImpl *cpu = aliases[i].cpu.get(), *own = aliases[i].device.get();
-    size_t bytes = cpu->nbytes();
-    bool resized = aliases[i].copied ? bytes != own->nbytes() : !is_host_storage(cpu) && bytes != 0;
-    if (resized) {
-      c10::DataPtr data = take_device_data(cpu);
-      if (!data.get()) {
-        data = memory_data(device, bytes);
-        ACL(aclrtMemcpy, data.get(), bytes, cpu->data(), bytes, MEMCPY_H2D);
-      }
-      own->set_data_ptr_noswap(std::move(data));
-      own->set_nbytes(bytes);
-    } else if (aliases[i].copied && bytes && (aliases[i].written || normalises)) {
-      ACL(aclrtMemcpy, own->mutable_data(), bytes, cpu->data(), bytes, MEMCPY_H2D);
+void Run::write_back()
+{
+    bool normalises =
+        name.find("batch_norm") != std::string::npos; // running statistics are written without the schema's saying so
+    for (size_t i = 0, n = aliases.size(); i < n; i++) {
+        c10::StorageImpl *cpu = aliases[i].cpu.get(), *own = aliases[i].device.get();
+        size_t bytes = cpu->nbytes();
+        bool resized = aliases[i].copied ? bytes != own->nbytes() : !is_host_storage(cpu) && bytes != 0;
+        if (resized) {
+            c10::DataPtr data = take_device_data(cpu);
+            if (!data.get()) {
+                data = memory_data(device, bytes);
+                ACL(aclrtMemcpy, data.get(), bytes, cpu->data(), bytes, MEMCPY_H2D);
+            }
+            own->set_data_ptr_noswap(std::move(data));
+            own->set_nbytes(bytes);
+        } else if (aliases[i].copied && bytes && (aliases[i].written || normalises)) {
+            ACL(aclrtMemcpy, own->mutable_data(), bytes, cpu->data(), bytes, MEMCPY_H2D);
+        }
     }
-  }
-  for (Pair& pair : pairs) {
-    auto *npu = pair.npu.unsafeGetTensorImpl(), *cpu = pair.cpu.unsafeGetTensorImpl();
-    c10::StorageImpl* storage = pair.cpu.storage().unsafeGetStorageImpl();
-    bool same_storage = false;
-    for (Alias& known : aliases)
-      same_storage |= known.cpu.get() == storage && known.device.get() == pair.npu.storage().unsafeGetStorageImpl();
-    if (!same_storage)
-      if (auto other = device_storage(storage))
-        npu->set_storage_keep_dtype(c10::Storage(std::move(other)));
-    if (npu->sizes() != cpu->sizes() || npu->strides() != cpu->strides())
-      npu->set_sizes_and_strides(cpu->sizes(), cpu->strides());
-    if (npu->storage_offset() != cpu->storage_offset())
-      npu->set_storage_offset(cpu->storage_offset());
-  }
+    for (Pair &pair : pairs) {
+        auto *npu = pair.npu.unsafeGetTensorImpl(), *cpu = pair.cpu.unsafeGetTensorImpl();
+        c10::StorageImpl *storage = pair.cpu.storage().unsafeGetStorageImpl();
+        bool same_storage = false;
+        for (Alias &known : aliases)
+            same_storage |=
+                known.cpu.get() == storage && known.device.get() == pair.npu.storage().unsafeGetStorageImpl();
+        if (!same_storage)
+            if (auto other = device_storage(storage))
+                npu->set_storage_keep_dtype(c10::Storage(std::move(other)));
+        if (npu->sizes() != cpu->sizes() || npu->strides() != cpu->strides())
+            npu->set_sizes_and_strides(cpu->sizes(), cpu->strides());
+        if (npu->storage_offset() != cpu->storage_offset())
+            npu->set_storage_offset(cpu->storage_offset());
+    }
 }
 
 // A CPU generator for one call of an operator: seeded from the device generator's seed and offset, which moves on.
-static at::Generator cpu_generator(const at::Generator* generator, int device) {
-  uint64_t seed, offset;
-  philox_take(generator, device, 4, &seed, &offset);
-  uint64_t mixed = seed ^ (offset * 0x9E3779B97F4A7C15ull);
-  mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9ull;
-  return at::detail::createCPUGenerator(mixed ^ (mixed >> 27));
+static at::Generator cpu_generator(const at::Generator *generator, int device)
+{
+    uint64_t seed, offset;
+    philox_take(generator, device, 4, &seed, &offset);
+    uint64_t mixed = seed ^ (offset * 0x9E3779B97F4A7C15ull);
+    mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9ull;
+    return at::detail::createCPUGenerator(mixed ^ (mixed >> 27));
 }
 
-static const schema_fact* facts_of(const c10::OperatorHandle& op) {
-  static std::mutex lock;
-  static auto* const known = new std::unordered_map<const c10::FunctionSchema*, const schema_fact*>;
-  std::lock_guard<std::mutex> hold(lock);
-  auto& facts = (*known)[&op.schema()];
-  if (!facts)
-    facts = make_facts(op.schema());
-  return facts;
+static const schema_fact *facts_of(const c10::OperatorHandle &op)
+{
+    static std::mutex lock;
+    static auto *const known = new std::unordered_map<const c10::FunctionSchema *, const schema_fact *>;
+    std::lock_guard<std::mutex> hold(lock);
+    auto &facts = (*known)[&op.schema()];
+    if (!facts)
+        facts = make_facts(op.schema());
+    return facts;
 }
 
-static void run_on_cpu(const c10::OperatorHandle& op, Stack* stack, const std::string& name) {
-  const schema_fact* facts = facts_of(op);
-  Run run{name, facts, -1, {}, {}};
-  size_t n = op.schema().arguments().size(), first = stack->size() - n;
-  for (size_t i = 0; i < n; i++)
-    run.argument((*stack)[first + i], (int)i);
-  if (run.device < 0)
-    run.device = current_device();
-  use_device(run.device);
-  for (size_t i = 0; i < n; i++) {
-    IValue& v = (*stack)[first + i];
-    if (facts->kind[i] != ARG_GENERATOR || (!run.pairs.size() && v.isNone()))
-      continue;
-    if (v.isNone())
-      v = cpu_generator(nullptr, run.device);
-    else {
-      at::Generator own = v.toGenerator(); // one of the CPU is refused, as a kernel of the NPU would
-      v = cpu_generator(&own, run.device);
+static void run_on_cpu(const c10::OperatorHandle &op, Stack *stack, const std::string &name)
+{
+    const schema_fact *facts = facts_of(op);
+    Run run{name, facts, -1, {}, {}};
+    size_t n = op.schema().arguments().size(), first = stack->size() - n;
+    for (size_t i = 0; i < n; i++)
+        run.argument((*stack)[first + i], (int)i);
+    if (run.device < 0)
+        run.device = current_device();
+    use_device(run.device);
+    for (size_t i = 0; i < n; i++) {
+        IValue &v = (*stack)[first + i];
+        if (facts->kind[i] != ARG_GENERATOR || (!run.pairs.size() && v.isNone()))
+            continue;
+        if (v.isNone())
+            v = cpu_generator(nullptr, run.device);
+        else {
+            at::Generator own = v.toGenerator(); // one of the CPU is refused, as a kernel of the NPU would
+            v = cpu_generator(&own, run.device);
+        }
     }
-  }
-  {
-    DeviceAllocations on(run.device);
-    op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
-  }
-  run.write_back();
-  for (size_t i = stack->size() - (size_t)facts->returns; i < stack->size(); i++)
-    run.result((*stack)[i]);
+    {
+        DeviceAllocations on(run.device);
+        op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+    }
+    run.write_back();
+    for (size_t i = stack->size() - (size_t)facts->returns; i < stack->size(); i++)
+        run.result((*stack)[i]);
 }
 
 // The composite runs as it is: the operators it is made of are dispatched to the NPU one by one.
-static bool is_composite(const c10::OperatorHandle& op) {
-  return op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd) && !op.hasKernelForDispatchKey(c10::DispatchKey::CPU);
+static bool is_composite(const c10::OperatorHandle &op)
+{
+    return op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd) &&
+           !op.hasKernelForDispatchKey(c10::DispatchKey::CPU);
 }
 
-static void check_allowed(const std::string& name) {
-  static const bool disabled = set_to_one("TORCH_NPU_FALLBACK_CPU_DISABLE");
-  TORCH_CHECK_NOT_IMPLEMENTED(!disabled, "The operator '", name, "' would execute its main computation on CPU through dispatcher backend "
-                              "fallback because no kernel is registered for the NPU PrivateUse1 backend, but CPU fallback is disabled by "
-                              "TORCH_NPU_FALLBACK_CPU_DISABLE=1. (", name, " is not implemented for NPU)",
-                              error_suffix(Module::OPS, Kind::NOT_SUPPORT));
+static void check_allowed(const std::string &name)
+{
+    static const bool disabled = set_to_one("TORCH_NPU_FALLBACK_CPU_DISABLE");
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        !disabled, "The operator '", name,
+        "' would execute its main computation on CPU through dispatcher backend "
+        "fallback because no kernel is registered for the NPU PrivateUse1 backend, but CPU fallback is disabled by "
+        "TORCH_NPU_FALLBACK_CPU_DISABLE=1. (",
+        name, " is not implemented for NPU)", error_suffix(Module::OPS, Kind::NOT_SUPPORT));
 }
 
-void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
-  std::string name = full_name(op);
-  c10::OperatorHandle kernel = op;
-  bool special = special_kernel(name, stack, &kernel);
-  if (!special && is_composite(op))
-    return op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
-  check_allowed(name);
-  if (!special && !op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU))
-    unsupported(name, "PyTorch has no CPU kernel for it either; ");
-  count(name);
-  run_on_cpu(kernel, stack, name);
+void fallback(const c10::OperatorHandle &op, c10::DispatchKeySet, Stack *stack)
+{
+    std::string name = full_name(op);
+    c10::OperatorHandle kernel = op;
+    bool special = special_kernel(name, stack, &kernel);
+    if (!special && is_composite(op))
+        return op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+    check_allowed(name);
+    if (!special && !op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU))
+        unsupported(name, "PyTorch has no CPU kernel for it either; ");
+    count(name);
+    run_on_cpu(kernel, stack, name);
 }
 
-static void refuse(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack*) {
-  unsupported(full_name(op), "sparse, quantized and nested tensors are ");
+static void refuse(const c10::OperatorHandle &op, c10::DispatchKeySet, Stack *)
+{
+    unsupported(full_name(op), "sparse, quantized and nested tensors are ");
 }
 
-TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>()); }
-TORCH_LIBRARY_IMPL(_, SparsePrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse>()); }
-TORCH_LIBRARY_IMPL(_, SparseCsrPrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse>()); }
-TORCH_LIBRARY_IMPL(_, QuantizedPrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse>()); }
-TORCH_LIBRARY_IMPL(_, NestedTensorPrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse>()); }
+TORCH_LIBRARY_IMPL(_, PrivateUse1, m)
+{
+    m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>());
+}
+TORCH_LIBRARY_IMPL(_, SparsePrivateUse1, m)
+{
+    m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse>());
+}
+TORCH_LIBRARY_IMPL(_, SparseCsrPrivateUse1, m)
+{
+    m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse>());
+}
+TORCH_LIBRARY_IMPL(_, QuantizedPrivateUse1, m)
+{
+    m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse>());
+}
+TORCH_LIBRARY_IMPL(_, NestedTensorPrivateUse1, m)
+{
+    m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse>());
+}
 
 } // namespace npu

@@ -8,12 +8,14 @@
 #include <map>
 #include <string>
 
-namespace npu {
+namespace npu
+{
 
 std::map<std::string, int64_t> fallback_counts(); // "aten::name.overload" → times since the last reset
 void fallback_reset();
 
-// For an operator that only accelerators have: sets *kernel to the CPU's, makes the arguments on the stack fit it; true.
-bool special_kernel(const std::string& name, torch::jit::Stack* stack, c10::OperatorHandle* kernel);
+// For an operator that only accelerators have: sets *kernel to the CPU's, makes the arguments on the stack fit it;
+// true.
+bool special_kernel(const std::string &name, torch::jit::Stack *stack, c10::OperatorHandle *kernel);
 
 } // namespace npu

@@ -9,74 +9,90 @@
 #include "device.h"
 #include "error.h"
 
-namespace npu {
+namespace npu
+{
 
 Generator::Generator(int device)
-    : c10::GeneratorImpl(c10::Device(device_type, (c10::DeviceIndex)device), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)) {}
-
-void Generator::set_current_seed(uint64_t seed) {
-  seed_ = seed;
-  offset_ = 0;
+    : c10::GeneratorImpl(c10::Device(device_type, (c10::DeviceIndex)device),
+                         c10::DispatchKeySet(c10::DispatchKey::PrivateUse1))
+{
 }
 
-void Generator::set_offset(uint64_t offset) { offset_ = offset; }
-
-uint64_t Generator::seed() {
-  uint64_t random = c10::detail::getNonDeterministicRandom();
-  set_current_seed(random);
-  return random;
+void Generator::set_current_seed(uint64_t seed)
+{
+    seed_ = seed;
+    offset_ = 0;
 }
 
-c10::intrusive_ptr<c10::TensorImpl> Generator::get_state() const {
-  at::TensorBase state = at::detail::empty_cpu({16}, at::kByte);
-  memcpy(state.mutable_data_ptr(), &seed_, 8);
-  memcpy(static_cast<char*>(state.mutable_data_ptr()) + 8, &offset_, 8);
-  return state.getIntrusivePtr();
+void Generator::set_offset(uint64_t offset)
+{
+    offset_ = offset;
 }
 
-void Generator::set_state(const c10::TensorImpl& state) {
-  TORCH_CHECK_TYPE(state.device().is_cpu() && state.layout() == at::kStrided && state.dtype().toScalarType() == at::kByte && state.is_contiguous(),
-                   "RNG state must be a torch.ByteTensor", error_suffix(Module::PTA, Kind::TYPE));
-  // 8 bytes: a seed alone.
-  TORCH_CHECK(state.numel() == 16 || state.numel() == 8, "RNG state is wrong size", error_suffix(Module::PTA, Kind::VALUE));
-  const char* data = static_cast<const char*>(state.data());
-  memcpy(&seed_, data, 8);
-  offset_ = 0;
-  if (state.numel() == 16)
-    memcpy(&offset_, data + 8, 8);
+uint64_t Generator::seed()
+{
+    uint64_t random = c10::detail::getNonDeterministicRandom();
+    set_current_seed(random);
+    return random;
 }
 
-Generator* Generator::clone_impl() const {
-  auto* copy = new Generator(device().index());
-  copy->seed_ = seed_;
-  copy->offset_ = offset_;
-  return copy;
+c10::intrusive_ptr<c10::TensorImpl> Generator::get_state() const
+{
+    at::TensorBase state = at::detail::empty_cpu({16}, at::kByte);
+    memcpy(state.mutable_data_ptr(), &seed_, 8);
+    memcpy(static_cast<char *>(state.mutable_data_ptr()) + 8, &offset_, 8);
+    return state.getIntrusivePtr();
 }
 
-const at::Generator& default_generator(int device) {
-  static const auto* const all = [] {
-    auto* made = new std::vector<at::Generator>;
-    for (int i = 0; i < max_devices; i++) {
-      made->push_back(at::make_generator<Generator>(i));
-      made->back().seed();
-    }
-    return made;
-  }();
-  if (device < 0)
-    device = current_device();
-  TORCH_CHECK(device < max_devices, "Invalid NPU device ID ", device, error_suffix(Module::PTA, Kind::VALUE));
-  return (*all)[device];
+void Generator::set_state(const c10::TensorImpl &state)
+{
+    TORCH_CHECK_TYPE(state.device().is_cpu() && state.layout() == at::kStrided &&
+                         state.dtype().toScalarType() == at::kByte && state.is_contiguous(),
+                     "RNG state must be a torch.ByteTensor", error_suffix(Module::PTA, Kind::TYPE));
+    // 8 bytes: a seed alone.
+    TORCH_CHECK(state.numel() == 16 || state.numel() == 8, "RNG state is wrong size",
+                error_suffix(Module::PTA, Kind::VALUE));
+    const char *data = static_cast<const char *>(state.data());
+    memcpy(&seed_, data, 8);
+    offset_ = 0;
+    if (state.numel() == 16)
+        memcpy(&offset_, data + 8, 8);
 }
 
-void philox_take(const at::Generator* generator, int device, uint64_t count, uint64_t* seed, uint64_t* offset) {
-  const at::Generator& chosen = generator && generator->defined() ? *generator : default_generator(device);
-  TORCH_CHECK(chosen.device().type() == device_type, "Expected a 'npu' device type for generator but found '", chosen.device().type(), "'",
-              error_suffix(Module::PTA, Kind::TYPE));
-  auto* own = static_cast<Generator*>(chosen.unsafeGetGeneratorImpl());
-  std::lock_guard<std::mutex> lock(own->mutex_);
-  *seed = own->current_seed();
-  *offset = own->get_offset();
-  own->set_offset(*offset + (count + 3) / 4 * 4);
+Generator *Generator::clone_impl() const
+{
+    auto *copy = new Generator(device().index());
+    copy->seed_ = seed_;
+    copy->offset_ = offset_;
+    return copy;
+}
+
+const at::Generator &default_generator(int device)
+{
+    static const auto *const all = [] {
+        auto *made = new std::vector<at::Generator>;
+        for (int i = 0; i < max_devices; i++) {
+            made->push_back(at::make_generator<Generator>(i));
+            made->back().seed();
+        }
+        return made;
+    }();
+    if (device < 0)
+        device = current_device();
+    TORCH_CHECK(device < max_devices, "Invalid NPU device ID ", device, error_suffix(Module::PTA, Kind::VALUE));
+    return (*all)[device];
+}
+
+void philox_take(const at::Generator *generator, int device, uint64_t count, uint64_t *seed, uint64_t *offset)
+{
+    const at::Generator &chosen = generator && generator->defined() ? *generator : default_generator(device);
+    TORCH_CHECK(chosen.device().type() == device_type, "Expected a 'npu' device type for generator but found '",
+                chosen.device().type(), "'", error_suffix(Module::PTA, Kind::TYPE));
+    auto *own = static_cast<Generator *>(chosen.unsafeGetGeneratorImpl());
+    std::lock_guard<std::mutex> lock(own->mutex_);
+    *seed = own->current_seed();
+    *offset = own->get_offset();
+    own->set_offset(*offset + (count + 3) / 4 * 4);
 }
 
 } // namespace npu

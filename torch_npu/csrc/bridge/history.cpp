@@ -8,7 +8,8 @@
 #include <deque>
 #include <mutex>
 
-namespace npu {
+namespace npu
+{
 
 std::atomic<bool> history_on{false};
 
@@ -17,46 +18,54 @@ static std::deque<Event> events;
 static size_t most;
 static bool with_stacks;
 
-const char* action_name(Action action) {
-  static const char* const name[] = {"alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "oom"};
-  return name[static_cast<int>(action)];
+const char *action_name(Action action)
+{
+    static const char *const name[] = {"alloc",         "free_requested", "free_completed",
+                                       "segment_alloc", "segment_free",   "oom"};
+    return name[static_cast<int>(action)];
 }
 
-void history_start(bool stacks, size_t entries) {
-  std::lock_guard<std::mutex> hold(lock);
-  events.clear();
-  most = entries;
-  with_stacks = stacks;
-  history_on = true;
+void history_start(bool stacks, size_t entries)
+{
+    std::lock_guard<std::mutex> hold(lock);
+    events.clear();
+    most = entries;
+    with_stacks = stacks;
+    history_on = true;
 }
 
-void history_stop() {
-  std::lock_guard<std::mutex> hold(lock);
-  history_on = false;
-  events.clear();
+void history_stop()
+{
+    std::lock_guard<std::mutex> hold(lock);
+    history_on = false;
+    events.clear();
 }
 
-std::shared_ptr<c10::GatheredContext> history_context() {
-  return with_stacks ? torch::CapturedTraceback::gather(true, false, false) : nullptr;
+std::shared_ptr<c10::GatheredContext> history_context()
+{
+    return with_stacks ? torch::CapturedTraceback::gather(true, false, false) : nullptr;
 }
 
-void history_add(Action action, int device, int stream, const void* address, size_t size, std::shared_ptr<c10::GatheredContext> context) {
-  auto now = std::chrono::system_clock::now().time_since_epoch();
-  std::lock_guard<std::mutex> hold(lock);
-  if (events.size() >= most && !events.empty())
-    events.pop_front();
-  if (most)
-    events.push_back({action, device, stream, (size_t)address, size,
-                      std::chrono::duration_cast<std::chrono::microseconds>(now).count(), std::move(context)});
+void history_add(Action action, int device, int stream, const void *address, size_t size,
+                 std::shared_ptr<c10::GatheredContext> context)
+{
+    auto now = std::chrono::system_clock::now().time_since_epoch();
+    std::lock_guard<std::mutex> hold(lock);
+    if (events.size() >= most && !events.empty())
+        events.pop_front();
+    if (most)
+        events.push_back({action, device, stream, (size_t)address, size,
+                          std::chrono::duration_cast<std::chrono::microseconds>(now).count(), std::move(context)});
 }
 
-std::vector<Event> history_events(int device) {
-  std::lock_guard<std::mutex> hold(lock);
-  std::vector<Event> own;
-  for (const Event& event : events)
-    if (event.device == device)
-      own.push_back(event);
-  return own;
+std::vector<Event> history_events(int device)
+{
+    std::lock_guard<std::mutex> hold(lock);
+    std::vector<Event> own;
+    for (const Event &event : events)
+        if (event.device == device)
+            own.push_back(event);
+    return own;
 }
 
 } // namespace npu

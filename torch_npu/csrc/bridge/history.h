@@ -8,17 +8,18 @@
 #include <memory>
 #include <vector>
 
-namespace npu {
+namespace npu
+{
 
 enum class Action { ALLOC, FREE_REQUESTED, FREE_COMPLETED, SEGMENT_ALLOC, SEGMENT_FREE, OOM };
-const char* action_name(Action action);
+const char *action_name(Action action);
 
 struct Event {
-  Action action;
-  int device, stream;
-  size_t address, size;
-  int64_t time_us;
-  std::shared_ptr<c10::GatheredContext> context; // of whoever asked; may be null
+    Action action;
+    int device, stream;
+    size_t address, size;
+    int64_t time_us;
+    std::shared_ptr<c10::GatheredContext> context; // of whoever asked; may be null
 };
 
 extern std::atomic<bool> history_on;
@@ -28,7 +29,7 @@ void history_stop();
 // Python's stack, if wanted. Takes the GIL: call without holding the device's lock.
 std::shared_ptr<c10::GatheredContext> history_context();
 // Under the device's lock.
-void history_add(Action action, int device, int stream, const void* address, size_t size,
+void history_add(Action action, int device, int stream, const void *address, size_t size,
                  std::shared_ptr<c10::GatheredContext> context = {});
 std::vector<Event> history_events(int device);
 

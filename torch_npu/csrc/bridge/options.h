@@ -4,9 +4,10 @@
 
 #include <string>
 
-namespace npu {
+namespace npu
+{
 
-void option_set(const char* name, const char* value);
-bool option_get(const char* name, std::string* value);
+void option_set(const char *name, const char *value);
+bool option_get(const char *name, std::string *value);
 
 } // namespace npu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pinned host memory (memory.h): blocks from aclrtMallocHost in power-of-two sizes, kept for reuse. A block that a stream may
-// still be reading or writing waits for an event first. Lock: one.
+// Pinned host memory (memory.h): blocks from aclrtMallocHost in power-of-two sizes, kept for reuse. A block that a
+// stream may still be reading or writing waits for an event first. Lock: one.
 #include <map>
 #include <mutex>
 #include <vector>
@@ -8,164 +8,184 @@
 #include "error.h"
 #include "memory.h"
 
-namespace npu {
+namespace npu
+{
 
 struct HostBlock {
-  char* ptr;
-  size_t size;
-  bool used;
-  std::vector<aclrtEvent> events;
+    char *ptr;
+    size_t size;
+    bool used;
+    std::vector<aclrtEvent> events;
 };
 
 struct HostMemory {
-  std::mutex lock;
-  HostStats stats;
-  std::map<const char*, HostBlock*> all;
-  std::vector<HostBlock*> free[64], waiting;
+    std::mutex lock;
+    HostStats stats;
+    std::map<const char *, HostBlock *> all;
+    std::vector<HostBlock *> free[64], waiting;
 };
 
-static HostMemory& host_memory() {
-  static HostMemory* const memory = new HostMemory; // leaked: tensors may outlive static destructors
-  return *memory;
+static HostMemory &host_memory()
+{
+    static HostMemory *const memory = new HostMemory; // leaked: tensors may outlive static destructors
+    return *memory;
 }
 
-static int class_of(size_t size) { return size <= 1 ? 0 : 64 - __builtin_clzl(size - 1); }
-
-static bool finished(HostBlock* block) {
-  while (!block->events.empty()) {
-    int done = 0;
-    if (!cann.aclrtQueryEventStatus(block->events.back(), &done) && !done)
-      return false;
-    cann.aclrtDestroyEvent(block->events.back());
-    block->events.pop_back();
-  }
-  return true;
+static int class_of(size_t size)
+{
+    return size <= 1 ? 0 : 64 - __builtin_clzl(size - 1);
 }
 
-static void poll(HostMemory& memory) {
-  for (size_t i = 0; i < memory.waiting.size();) {
-    HostBlock* block = memory.waiting[i];
-    if (!finished(block)) {
-      i++;
-      continue;
+static bool finished(HostBlock *block)
+{
+    while (!block->events.empty()) {
+        int done = 0;
+        if (!cann.aclrtQueryEventStatus(block->events.back(), &done) && !done)
+            return false;
+        cann.aclrtDestroyEvent(block->events.back());
+        block->events.pop_back();
     }
-    memory.free[class_of(block->size)].push_back(block);
-    memory.waiting[i] = memory.waiting.back();
-    memory.waiting.pop_back();
-  }
+    return true;
 }
 
-static void give(void* context) {
-  HostMemory& memory = host_memory();
-  HostBlock* block = static_cast<HostBlock*>(context);
-  std::lock_guard<std::mutex> lock(memory.lock);
-  block->used = false;
-  memory.stats.allocations.decrease(1);
-  memory.stats.allocated_bytes.decrease(block->size);
-  if (forked())
-    return;
-  if (finished(block))
-    memory.free[class_of(block->size)].push_back(block);
-  else
-    memory.waiting.push_back(block);
-}
-
-static HostBlock* take(size_t bytes) {
-  HostMemory& memory = host_memory();
-  int size_class = std::max(9, class_of(bytes));
-  std::lock_guard<std::mutex> lock(memory.lock);
-  poll(memory);
-  auto& list = memory.free[size_class];
-  HostBlock* block;
-  if (list.empty()) {
-    use_device(current_device());
-    void* ptr = nullptr;
-    ACL(aclrtMallocHost, &ptr, (size_t)1 << size_class);
-    block = new HostBlock{static_cast<char*>(ptr), (size_t)1 << size_class, true, {}};
-    memory.all[block->ptr] = block;
-    memory.stats.segments.increase(1);
-    memory.stats.reserved_bytes.increase(block->size);
-  } else {
-    block = list.back();
-    list.pop_back();
-  }
-  block->used = true;
-  memory.stats.allocations.increase(1);
-  memory.stats.allocated_bytes.increase(block->size);
-  return block;
-}
-
-static HostBlock* find(HostMemory& memory, const void* ptr) {
-  auto at = memory.all.upper_bound(static_cast<const char*>(ptr));
-  if (at == memory.all.begin())
-    return nullptr;
-  HostBlock* block = std::prev(at)->second;
-  return static_cast<const char*>(ptr) < block->ptr + block->size ? block : nullptr;
-}
-
-bool pinned_contains(const void* ptr) {
-  if (!ptr)
-    return false;
-  HostMemory& memory = host_memory();
-  std::lock_guard<std::mutex> lock(memory.lock);
-  HostBlock* block = find(memory, ptr);
-  return block && block->used;
-}
-
-void pinned_record(const void* ptr, int device, int stream) {
-  HostMemory& memory = host_memory();
-  std::lock_guard<std::mutex> lock(memory.lock);
-  HostBlock* block = find(memory, ptr);
-  if (!block)
-    return;
-  aclrtEvent event;
-  use_device(device);
-  ACL(aclrtCreateEventWithFlag, &event, EVENT_SYNC);
-  block->events.push_back(event);
-  ACL(aclrtRecordEvent, event, stream_handle(device, stream));
-}
-
-void pinned_empty_cache() {
-  HostMemory& memory = host_memory();
-  std::lock_guard<std::mutex> lock(memory.lock);
-  poll(memory);
-  for (auto& list : memory.free) {
-    for (HostBlock* block : list) {
-      cann.aclrtFreeHost(block->ptr);
-      memory.stats.segments.decrease(1);
-      memory.stats.reserved_bytes.decrease(block->size);
-      memory.all.erase(block->ptr);
-      delete block;
+static void poll(HostMemory &memory)
+{
+    for (size_t i = 0; i < memory.waiting.size();) {
+        HostBlock *block = memory.waiting[i];
+        if (!finished(block)) {
+            i++;
+            continue;
+        }
+        memory.free[class_of(block->size)].push_back(block);
+        memory.waiting[i] = memory.waiting.back();
+        memory.waiting.pop_back();
     }
-    list.clear();
-  }
 }
 
-HostStats pinned_stats(bool reset_peak, bool reset_accumulated) {
-  HostMemory& memory = host_memory();
-  std::lock_guard<std::mutex> lock(memory.lock);
-  for (auto* stat : {&memory.stats.allocations, &memory.stats.segments, &memory.stats.allocated_bytes, &memory.stats.reserved_bytes}) {
-    if (reset_peak)
-      stat->reset_peak();
-    if (reset_accumulated)
-      stat->reset_accumulated();
-  }
-  return memory.stats;
+static void give(void *context)
+{
+    HostMemory &memory = host_memory();
+    HostBlock *block = static_cast<HostBlock *>(context);
+    std::lock_guard<std::mutex> lock(memory.lock);
+    block->used = false;
+    memory.stats.allocations.decrease(1);
+    memory.stats.allocated_bytes.decrease(block->size);
+    if (forked())
+        return;
+    if (finished(block))
+        memory.free[class_of(block->size)].push_back(block);
+    else
+        memory.waiting.push_back(block);
+}
+
+static HostBlock *take(size_t bytes)
+{
+    HostMemory &memory = host_memory();
+    int size_class = std::max(9, class_of(bytes));
+    std::lock_guard<std::mutex> lock(memory.lock);
+    poll(memory);
+    auto &list = memory.free[size_class];
+    HostBlock *block;
+    if (list.empty()) {
+        use_device(current_device());
+        void *ptr = nullptr;
+        ACL(aclrtMallocHost, &ptr, (size_t)1 << size_class);
+        block = new HostBlock{static_cast<char *>(ptr), (size_t)1 << size_class, true, {}};
+        memory.all[block->ptr] = block;
+        memory.stats.segments.increase(1);
+        memory.stats.reserved_bytes.increase(block->size);
+    } else {
+        block = list.back();
+        list.pop_back();
+    }
+    block->used = true;
+    memory.stats.allocations.increase(1);
+    memory.stats.allocated_bytes.increase(block->size);
+    return block;
+}
+
+static HostBlock *find(HostMemory &memory, const void *ptr)
+{
+    auto at = memory.all.upper_bound(static_cast<const char *>(ptr));
+    if (at == memory.all.begin())
+        return nullptr;
+    HostBlock *block = std::prev(at)->second;
+    return static_cast<const char *>(ptr) < block->ptr + block->size ? block : nullptr;
+}
+
+bool pinned_contains(const void *ptr)
+{
+    if (!ptr)
+        return false;
+    HostMemory &memory = host_memory();
+    std::lock_guard<std::mutex> lock(memory.lock);
+    HostBlock *block = find(memory, ptr);
+    return block && block->used;
+}
+
+void pinned_record(const void *ptr, int device, int stream)
+{
+    HostMemory &memory = host_memory();
+    std::lock_guard<std::mutex> lock(memory.lock);
+    HostBlock *block = find(memory, ptr);
+    if (!block)
+        return;
+    aclrtEvent event;
+    use_device(device);
+    ACL(aclrtCreateEventWithFlag, &event, EVENT_SYNC);
+    block->events.push_back(event);
+    ACL(aclrtRecordEvent, event, stream_handle(device, stream));
+}
+
+void pinned_empty_cache()
+{
+    HostMemory &memory = host_memory();
+    std::lock_guard<std::mutex> lock(memory.lock);
+    poll(memory);
+    for (auto &list : memory.free) {
+        for (HostBlock *block : list) {
+            cann.aclrtFreeHost(block->ptr);
+            memory.stats.segments.decrease(1);
+            memory.stats.reserved_bytes.decrease(block->size);
+            memory.all.erase(block->ptr);
+            delete block;
+        }
+        list.clear();
+    }
+}
+
+HostStats pinned_stats(bool reset_peak, bool reset_accumulated)
+{
+    HostMemory &memory = host_memory();
+    std::lock_guard<std::mutex> lock(memory.lock);
+    for (auto *stat : {&memory.stats.allocations, &memory.stats.segments, &memory.stats.allocated_bytes,
+                       &memory.stats.reserved_bytes}) {
+        if (reset_peak)
+            stat->reset_peak();
+        if (reset_accumulated)
+            stat->reset_accumulated();
+    }
+    return memory.stats;
 }
 
 struct PinnedAllocator final : c10::Allocator {
-  c10::DataPtr allocate(size_t bytes) override {
-    if (!bytes)
-      return {nullptr, c10::DeviceType::CPU};
-    HostBlock* block = take(bytes);
-    return {block->ptr, block, &give, c10::DeviceType::CPU};
-  }
-  void copy_data(void* dest, const void* src, std::size_t count) const override { default_copy_data(dest, src, count); }
+    c10::DataPtr allocate(size_t bytes) override
+    {
+        if (!bytes)
+            return {nullptr, c10::DeviceType::CPU};
+        HostBlock *block = take(bytes);
+        return {block->ptr, block, &give, c10::DeviceType::CPU};
+    }
+    void copy_data(void *dest, const void *src, std::size_t count) const override
+    {
+        default_copy_data(dest, src, count);
+    }
 };
 
-c10::Allocator* pinned_allocator() {
-  static PinnedAllocator* const allocator = new PinnedAllocator;
-  return allocator;
+c10::Allocator *pinned_allocator()
+{
+    static PinnedAllocator *const allocator = new PinnedAllocator;
+    return allocator;
 }
 
 } // namespace npu

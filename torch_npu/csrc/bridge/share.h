@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Device memory of other processes: what torch.multiprocessing sends is a key of the segment, not a copy.
 //
-// The sender keeps the memory until a counter in memory that both processes see goes to 0 (torch_npu/multiprocessing); the
-// receiver's storage sets it when it dies.
+// The sender keeps the memory until a counter in memory that both processes see goes to 0 (torch_npu/multiprocessing);
+// the receiver's storage sets it when it dies.
 #pragma once
 
 #include <c10/core/StorageImpl.h>
 
 #include <string>
 
-namespace npu {
+namespace npu
+{
 
 struct SharedMemory {
-  int device;
-  std::string key;      // of the whole segment
-  size_t bytes, offset; // of the storage, the offset from the segment's beginning
+    int device;
+    std::string key;      // of the whole segment
+    size_t bytes, offset; // of the storage, the offset from the segment's beginning
 };
 
-// Waits for the device first. Throws NotImplementedError where the memory cannot be exported: another process's, or not of
-// the caching allocator.
-SharedMemory share_memory(const c10::StorageImpl& storage);
-void unshare_memory(const std::string& key);
+// Waits for the device first. Throws NotImplementedError where the memory cannot be exported: another process's, or not
+// of the caching allocator.
+SharedMemory share_memory(const c10::StorageImpl &storage);
+void unshare_memory(const std::string &key);
 
-// A storage on memory of another process. `counters` is host memory that both see; when the storage dies, its int32 number
-// `slot` becomes 0.
-c10::intrusive_ptr<c10::StorageImpl> open_shared_memory(const SharedMemory& from, c10::intrusive_ptr<c10::StorageImpl> counters,
-                                                        size_t slot);
+// A storage on memory of another process. `counters` is host memory that both see; when the storage dies, its int32
+// number `slot` becomes 0.
+c10::intrusive_ptr<c10::StorageImpl> open_shared_memory(const SharedMemory &from,
+                                                        c10::intrusive_ptr<c10::StorageImpl> counters, size_t slot);
 
 } // namespace npu
