@@ -18,6 +18,7 @@ Exits 1 if a floor is not reached or anything crashed or hung.
 
 import argparse
 import json
+import re
 import pathlib
 import platform
 import sys
@@ -141,6 +142,7 @@ def page(opinfo, models):
 
 def clean(text):
     """One line of an error text, safe inside Markdown."""
+    text = re.sub(r"/[^\s\"']*/(?=[^/\s\"']+)", "", text)  # folders are the machine's own
     return " ".join(str(text).split()).replace("|", "\\|")[:160]
 
 

@@ -7,7 +7,6 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-
 from torch_npu.npu.utils import cpu_fallback_count
 
 TOLERANCE = {torch.float32: 2e-5, torch.float64: 1e-10, torch.float16: 4e-3, torch.bfloat16: 4e-2}
@@ -161,7 +160,8 @@ def test_group_norm(shape: tuple[int, ...], groups: int, dtype: torch.dtype) -> 
 
 def test_errors() -> None:
     x = torch.ones(2, 4, device="npu")
-    with pytest.raises(RuntimeError, match=r"normalized_shape=\[3\], expected input with shape \[\*, 3\], but got input of size\[2, 4\]"):
+    wanted = r"normalized_shape=\[3\], expected input with shape \[\*, 3\], but got input of size\[2, 4\]"
+    with pytest.raises(RuntimeError, match=wanted):
         F.layer_norm(x, (3,))
     with pytest.raises(RuntimeError, match=r"weight of shape \[2\] and normalized_shape = \[4\]"):
         F.layer_norm(x, (4,), x[:, 0])
