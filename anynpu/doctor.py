@@ -72,7 +72,7 @@ def examine() -> Iterator[tuple[str, bool, str, str]]:
     yield "environment", True, f"ASCEND_HOME_PATH={home}" if home else "no ASCEND_HOME_PATH: the toolkit above is used", ""
     cann = "source /usr/local/Ascend/ascend-toolkit/set_env.sh, or unset ASCEND_HOME_PATH to use the software NPU"
     advice = {
-        "torch": "pip install torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu",
+        "torch": "pip install torch==2.13.0",
         "torch_npu": "pip install torch-npu; torch, torch-npu and the CANN must be of one release",
         "cann": cann,
         "device": "unset ASCEND_RT_VISIBLE_DEVICES",

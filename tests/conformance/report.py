@@ -18,9 +18,9 @@ Exits 1 if a floor is not reached or anything crashed or hung.
 
 import argparse
 import json
-import re
 import pathlib
 import platform
+import re
 import sys
 from collections import Counter, defaultdict
 
