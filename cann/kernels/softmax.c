@@ -9,13 +9,13 @@
 #include "kernels/lanes.h"
 #include "kernels/vmath.h"
 
-/* e^x for x ≤ 0 and NaN, down to the smallest subnormal: half the work of exp_f32. */
-BLOCK_INLINE float exp_negative_f32(float x)
+/* e^x for x ≤ 0, infinity and NaN, down to the smallest subnormal: half the work of exp_f32. */
+BLOCK_INLINE float exp_negative_f32(float of)
 {
-    x = x < -104.0f ? -104.0f : x;
+    float x = of < -104.0f ? -104.0f : of;
     float sum, r = exp_reduce_f32(x, &sum);
     float p = 1.0f + (r + r * r * exp_tail_f32(r));
-    return p * pow2_f32(sum + 24.0f) * 0x1p-24f;
+    return of > 0.0f ? of : p * pow2_f32(sum + 24.0f) * 0x1p-24f;
 }
 
 #define T          float

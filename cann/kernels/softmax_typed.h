@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Softmax in one compute type; kernels/softmax.c includes this for float and double, with T, NAME(x), EXP(x),
- * EXP_NEG(x) (x ≤ 0 or NaN), LOG(x), BLOCK_OF, STORE and DIRECT(dtype) (is that T as it lies in memory?) defined;
- * undefines them. */
+ * EXP_NEG(x) (x ≤ 0, infinity or NaN), LOG(x), BLOCK_OF, STORE and DIRECT(dtype) (is that T as it lies in memory?)
+ * defined; undefines them. */
 
 BLOCK_INLINE void NAME(exps)(int64_t n, const T *restrict x, T shift, T *restrict out)
 {
