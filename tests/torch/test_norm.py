@@ -101,9 +101,7 @@ def test_batch_norm_results() -> None:
         npu = torch.native_batch_norm(x.npu(), None, None, mean.npu(), var.npu(), training, 0.5, 1e-5)
         for a, b in zip(cpu, npu, strict=True):
             torch.testing.assert_close(b.cpu(), a, rtol=1e-5, atol=1e-5)
-    torch.testing.assert_close(
-        F.batch_norm(x.npu(), None, None, training=True).cpu(), F.batch_norm(x, None, None, training=True)
-    )
+    torch.testing.assert_close(F.batch_norm(x.npu(), None, None, training=True).cpu(), F.batch_norm(x, None, None, training=True))
     instance = torch.nn.InstanceNorm2d(10, affine=True, track_running_stats=True)
     torch.testing.assert_close(instance.npu()(x.npu()).cpu(), instance.cpu()(x), rtol=1e-5, atol=1e-5)
 
