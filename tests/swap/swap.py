@@ -49,7 +49,8 @@ def environment() -> str:
     if not done.exists():
         print(f"Making {PLACE.relative_to(ROOT)} with {WHEEL}: a minute or two, once", flush=True)
         venv.create(PLACE, with_pip=True, clear=True)
-        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        # -I: without PYTHONPATH, where pip would find our own torch-npu and be content with it
+        pip = [python, "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         if shares_torch():
             site = next(PLACE.glob("lib/python*/site-packages"))
             (site / "shared_torch.pth").write_text(sysconfig.get_path("purelib") + "\n")
