@@ -5,7 +5,7 @@
 
 EXPAND1(relu, T, x > 0 ? x : 0)
 EXPAND1(clamp_min, T, x < s[0] ? s[0] : x)
-EXPAND1(clamp_max, T, x > s[1] ? s[1] : x)
+EXPAND1(clamp_max, T, x > s[0] ? s[0] : x)
 EXPAND1(clamp, T, (x < s[0] ? s[0] : x) > s[1] ? s[1] : (x < s[0] ? s[0] : x))
 EXPAND1(threshold, T, x <= s[0] ? s[1] : x)
 EXPAND2(threshold_grad, T, y <= s[0] ? 0 : x)

@@ -8,7 +8,7 @@
 EXPAND1(relu, T, x < 0 ? 0 : x)
 /* a bound that is NaN makes everything NaN */
 EXPAND1(clamp_min, T, x < s[0] || s[0] != s[0] ? s[0] : x)
-EXPAND1(clamp_max, T, x > s[1] || s[1] != s[1] ? s[1] : x)
+EXPAND1(clamp_max, T, x > s[0] || s[0] != s[0] ? s[0] : x)
 
 INLINE T FN(clamp)(T x, T low, T high)
 {

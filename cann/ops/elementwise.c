@@ -308,10 +308,10 @@ int prepare_clamp(struct plan *plan, const struct op_row *row, const union op_va
         c.op = c.operands == 3 ? TERNARY_CLAMP : low ? BINARY_MAXIMUM : BINARY_MINIMUM;
     } else {
         c.op = !high ? ACTIVATION_CLAMP_MIN : low ? ACTIVATION_CLAMP : ACTIVATION_CLAMP_MAX;
-        for (int p = 1; p <= 2; p++)
+        for (int p = 1, k = 0; p <= 2; p++)
             if (arg[p].scalar) {
-                c.values.d[p - 1] = scalar_double(arg[p].scalar);
-                c.values.i[p - 1] = scalar_int(arg[p].scalar);
+                c.values.d[k] = scalar_double(arg[p].scalar);
+                c.values.i[k++] = scalar_int(arg[p].scalar);
             }
     }
     type = common_type(&c, arg, out == ACL_DOUBLE ? ACL_DOUBLE : ACL_FLOAT, 0);

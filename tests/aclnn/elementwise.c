@@ -7,6 +7,7 @@
 #include "aclnnop/aclnn_adds.h"
 #include "aclnnop/aclnn_celu.h"
 #include "aclnnop/aclnn_clamp.h"
+#include "aclnnop/aclnn_clamp_max.h"
 #include "aclnnop/aclnn_div_mod.h"
 #include "aclnnop/aclnn_div_mods.h"
 #include "aclnnop/aclnn_elu_backward.h"
@@ -183,6 +184,8 @@ static void test_selection(void)
     floats_are(o, 4, 1.0, -1.0, 3.0, -1.0);
     CHECK_EQ(RUN(aclnnClamp, a, NULL, number(2), o), 0);
     floats_are(o, 4, 1.0, -2.0, 2.0, -4.0);
+    CHECK_EQ(RUN(aclnnClampMax, a, number(0.5), o), 0);
+    floats_are(o, 4, 0.5, -2.0, 0.5, -4.0);
     CHECK(RUN(aclnnClamp, a, NULL, NULL, o) != 0);
     CHECK_TEXT(aclGetRecentErrMsg(), "at least one of clipValueMin and clipValueMax");
     CHECK_EQ(RUN(aclnnInplaceMaskedFillScalar, a, m, number(9)), 0);
