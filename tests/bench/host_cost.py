@@ -64,7 +64,8 @@ def main() -> None:
     best: dict[str, dict[str, float]] = {"ours": {}, "wheel": {}}
     for _ in range(args.rounds):
         for name, (python, env) in environments().items():
-            done = subprocess.run([python, "-W", "ignore", "-c", TIMER], env=env, stdout=subprocess.PIPE, check=True, text=True)
+            command = [python, "-W", "ignore", "-c", TIMER]  # not from the root folder: its torch_npu would be imported
+            done = subprocess.run(command, env=env, cwd=ROOT / "tests/swap", stdout=subprocess.PIPE, check=True, text=True)
             for case, micros in json.loads(done.stdout.splitlines()[-1]).items():
                 best[name][case] = min(best[name].get(case, micros), micros)
     rows = [{"case": case, "ours_us": round(best["ours"][case], 3), "wheel_us": round(best["wheel"][case], 3),
