@@ -168,6 +168,7 @@ const struct loss_kernels ISA(loss_kernels) = {
     .gradient = gradient,
     .likelihood = likelihood,
     .likelihood_gradient = likelihood_gradient,
+    .target = target_at,
     .load = load,
     .store = store,
 };

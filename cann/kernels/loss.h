@@ -44,6 +44,7 @@ struct loss_kernels {
      * target (step 1), scale multiplies it. */
     void (*likelihood_gradient)(const struct loss_classes *c, int64_t begin, int64_t end, const void *grad,
                                 int64_t grad_step, double scale, void *out);
+    int64_t (*target)(const struct loss_classes *c, int64_t i);
     double (*load)(aclDataType dtype, const void *p, int64_t i);
     void (*store)(aclDataType dtype, void *p, int64_t i, double value);
 };

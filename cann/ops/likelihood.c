@@ -35,13 +35,6 @@ static void sum_pieces(void *arg, int64_t begin, int64_t end)
     }
 }
 
-static int64_t target_value(const struct likelihood_job *j, int64_t i)
-{
-    return j->c.target_dtype == ACL_INT64   ? ((const int64_t *)j->c.target)[i]
-           : j->c.target_dtype == ACL_INT32 ? ((const int32_t *)j->c.target)[i]
-                                            : ((const uint8_t *)j->c.target)[i];
-}
-
 static int run_forward(void *arg)
 {
     struct likelihood_job *j = arg;
@@ -51,7 +44,7 @@ static int run_forward(void *arg)
     for (int64_t p = 0; p < j->pieces; p++) {
         if (j->outside[p] >= 0)
             return fail(ACLNN_ERR_PARAM_INVALID, "Target %lld is out of bounds.",
-                        (long long)target_value(j, j->outside[p]));
+                        (long long)j->kernel->target(&j->c, j->outside[p]));
         loss += j->sum[2 * p];
         weight += j->sum[2 * p + 1];
     }
