@@ -53,6 +53,11 @@ static bool valid_version(const char *text)
     return digits > 0 && parts >= 2;
 }
 
+static bool valid_folder(const char *text)
+{
+    return *text == '/' || strcmp(text, "off") == 0;
+}
+
 static const struct option_row table[OPTION_COUNT] = {
     [OPTION_DEVICES] = {"ANYNPU_DEVICES", OPTION_NUMBER, "2", 0, 64, .help = "Number of devices."},
     [OPTION_MEMORY] = {"ANYNPU_MEMORY", OPTION_BYTES, "64g", 1 << 20, (int64_t)1 << 42,
@@ -102,6 +107,9 @@ static const struct option_row table[OPTION_COUNT] = {
                          .help = "Where logs go; the default is $ASCEND_WORK_PATH/log, else $HOME/ascend/log."},
     [OPTION_WORK_PATH] = {"ASCEND_WORK_PATH", OPTION_TEXT, "", .words = "a folder",
                           .help = "See ASCEND_PROCESS_LOG_PATH."},
+    [OPTION_STATS] = {"ANYNPU_STATS", OPTION_TEXT, "/dev/shm", .words = "an absolute path | off", .valid = valid_folder,
+                      .help = "Folder of the statistics that npu-smi shows; processes (and containers) that share it "
+                              "see each other."},
     [OPTION_LOG_FILES] = {"ASCEND_HOST_LOG_FILE_NUM", OPTION_NUMBER, "10", 1, 1000,
                           .help = "Log files of 20 MB that a process keeps; older ones are removed."},
 };

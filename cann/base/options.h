@@ -31,6 +31,7 @@ enum option {
     OPTION_LOG_PATH,
     OPTION_WORK_PATH,
     OPTION_LOG_FILES,
+    OPTION_STATS,
     OPTION_COUNT,
 };
 

@@ -18,6 +18,7 @@
 #include "memory.h"
 #include "process.h"
 #include "stream.h"
+#include "usage.h"
 
 static struct device devices[DEVICES_MAX];
 static int count; /* or -1: the list is wrong, wrong[] says why */
@@ -127,8 +128,10 @@ aclError aclrtSetDevice(int32_t deviceId)
     if (!d->primary)
         d->primary = context_new(d, true);
     c = d->primary;
-    if (c)
+    if (c) {
         d->set_count++;
+        usage_join(d);
+    }
     pthread_mutex_unlock(&d->lock);
     if (!c)
         return fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "too many contexts");
@@ -168,6 +171,7 @@ static int reset(int32_t deviceId, bool force)
         handle_each(&context_table, free_context_of, d);
         if (!physical_in_use(d->id))
             memory_reset(d);
+        usage_leave(d);
         callback_device(d->id, ACL_RT_DEVICE_STATE_RESET_POST);
     }
     return ACL_SUCCESS;

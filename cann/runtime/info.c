@@ -3,16 +3,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/cpu.h"
-#include "base/futex.h"
 #include "base/options.h"
 #include "base/soc.h"
 #include "context.h"
 #include "error.h"
 #include "memory.h"
+#include "usage.h"
 
 enum { LEAST_PRIORITY = 7, GREATEST_PRIORITY = 0, PCI_FIRST_BUS = 0xc1 };
 
@@ -304,18 +302,9 @@ aclError aclrtGetDeviceUtilizationRate(int32_t deviceId, aclrtUtilizationInfo *u
     struct device *d = device_get(deviceId);
     if (!d)
         return ACL_ERROR_RT_INVALID_DEVICEID;
-    static _Atomic int64_t last_wall, last_busy;
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    int64_t busy = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec, wall = clock_ns();
-    int64_t wall_before = atomic_exchange(&last_wall, wall), busy_before = atomic_exchange(&last_busy, busy);
-    int64_t share =
-        wall_before && wall > wall_before ? (busy - busy_before) * 100 / ((wall - wall_before) * cpu_count()) : 0;
     size_t left, total, peak;
     memory_info(d, &left, &total, &peak);
-    utilizationInfo->cubeUtilization = utilizationInfo->vectorUtilization = (int32_t)(share < 0     ? 0
-                                                                                      : share > 100 ? 100
-                                                                                                    : share);
+    utilizationInfo->cubeUtilization = utilizationInfo->vectorUtilization = usage_percent(d);
     utilizationInfo->aicpuUtilization = 0;
     utilizationInfo->memoryUtilization = (int32_t)((double)(total - left) / (double)total * 100);
     return ACL_SUCCESS;

@@ -21,6 +21,7 @@
 #include "error.h"
 #include "fault.h"
 #include "guard.h"
+#include "usage.h"
 
 enum { ALIGN = 512, PAGE = 4096, HUGE = 2 << 20 };
 
@@ -400,6 +401,7 @@ static int alloc_locked(struct device *device, uint64_t size, uint64_t align, vo
     a->used += b->size;
     if (a->used > a->peak)
         a->peak = a->used;
+    usage_memory(device->id, a->used);
     *out = atomic_load(&a->base) + b->offset;
     return ACL_SUCCESS;
 }
@@ -445,6 +447,7 @@ int memory_free(void *address)
     bool good = b && b->used && b->offset == offset;
     if (good) {
         a->used -= b->size;
+        usage_memory(d, a->used);
         b->used = false;
         release(a, b);
     }
@@ -475,6 +478,7 @@ void memory_reset(struct device *device)
             ;
         a->root[BY_SIZE] = NULL;
         a->used = a->kept = 0;
+        usage_memory(device->id, 0);
         give_back(a, b);
         add_free(a, b);
     }

@@ -20,6 +20,7 @@
 #include "base/options.h"
 #include "door.h"
 #include "local.h"
+#include "stream.h"
 
 enum { PIECES_MAX = 512, WAKE_WORK_NS = 60000, WAKE_LEFT_NS = 20000 };
 
@@ -32,7 +33,8 @@ static struct {
     _Alignas(64) int64_t count, pieces;
     void (*body)(void *arg, int64_t begin, int64_t end);
     void *arg;
-    _Atomic int started; /* workers that exist */
+    _Atomic int32_t device; /* of the master's task, -1: none */
+    _Atomic int started;    /* workers that exist */
 } pool;
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -194,6 +196,7 @@ void parallel(int64_t count, int64_t grain, void (*body)(void *arg, int64_t begi
     pool.pieces = pieces;
     pool.body = body;
     pool.arg = arg;
+    atomic_store_explicit(&pool.device, me->running ? me->running->device->id : -1, memory_order_relaxed);
     atomic_store_explicit(&pool.next, 0, memory_order_relaxed);
     atomic_fetch_add(&pool.open, 1);
     me->in_pool = true;
@@ -206,6 +209,12 @@ void parallel(int64_t count, int64_t grain, void (*body)(void *arg, int64_t begi
         else
             sched_yield();
     atomic_store_explicit(&pool.busy, 0, memory_order_release);
+}
+
+uint32_t pool_joined(int32_t *device)
+{
+    *device = atomic_load_explicit(&pool.device, memory_order_relaxed);
+    return atomic_load_explicit(&pool.joined, memory_order_relaxed);
 }
 
 void pool_after_fork(void)

@@ -473,7 +473,9 @@ bool stream_pause(struct stream *s, _Atomic uint32_t *word, uint32_t seen, bool 
 {
     if (stream_aborted(s))
         return false;
+    atomic_store_explicit(&s->resting, true, memory_order_relaxed);
     futex_wait(word, seen, 5000000, shared);
+    atomic_store_explicit(&s->resting, false, memory_order_relaxed);
     return !stream_aborted(s);
 }
 

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "context.h"
+#include "device.h"
 #include "door.h"
 #include "handle.h"
 
@@ -58,6 +59,7 @@ struct stream {
     _Alignas(64) _Atomic uint32_t wake; /* the device thread sleeps on it */
     _Atomic uint32_t asleep;
     int64_t spin;            /* the device thread's: see pool.h */
+    _Atomic bool resting;    /* the running task waits for something else */
     _Atomic uint32_t aborts; /* changes when waiting tasks must give up */
     uint32_t aborts_seen;    /* before the running task was looked at; device thread */
     _Atomic uint32_t end;    /* the device thread ends when the queue is empty */
