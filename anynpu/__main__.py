@@ -23,6 +23,10 @@ def main(arguments: list[str] | None = None) -> int:
     examine = commands.add_parser("doctor", help="say which layer is wrong and what to type")
     examine.add_argument("--json", action="store_true", help="as JSON")
 
+    listing = commands.add_parser("options", help="list the environment variables with their values, and refuse malformed ones")
+    listing.add_argument("--json", action="store_true", help="as JSON")
+    listing.add_argument("--set", action="store_true", help="only those that are set")
+
     chosen = parser.parse_args(arguments)
     if chosen.command == "path":
         print(toolkit_path())
@@ -31,6 +35,10 @@ def main(arguments: list[str] | None = None) -> int:
         from .doctor import doctor
 
         return doctor(as_json=chosen.json)
+    if chosen.command == "options":
+        from .options import print_options
+
+        return print_options(as_json=chosen.json, only_set=chosen.set)
     from .install import install_toolkit
 
     return install_toolkit(chosen.prefix, copy=chosen.copy, force=chosen.force)

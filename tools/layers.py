@@ -25,7 +25,7 @@ ALLOWED = {
     "cann/profiler": ("base/", "runtime/door.h"),
     "cann/graph": ("base/", "ops/", "runtime/door.h"),
     "cann/tools": ("base/",),
-    "torch_npu/csrc": (),
+    "torch_npu/csrc": ("variable_rows.h",),  # which is generated
 }
 LONGEST = 1000
 SPDX_KINDS = {".c", ".h", ".cpp", ".hpp", ".py", ".sh", ".txt", ".cmake"}

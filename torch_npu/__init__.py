@@ -40,8 +40,9 @@ __all__ = ["__version__"]
 
 
 def _start() -> None:
-    from . import _cann, _checks
+    from . import _cann, _checks, _variables
 
+    _variables.check()
     _checks.torch_fits()
     _checks.one_distribution(os.path.abspath(__path__[0]))
     _checks.one_accelerator()
@@ -60,10 +61,7 @@ def _start() -> None:
 
     globals().update(ops.exported)
 
-    transfer = os.environ.get("TORCH_TRANSFER_TO_NPU", "0")
-    if transfer not in ("0", "1"):
-        raise ValueError(f"TORCH_TRANSFER_TO_NPU must be 0 or 1, but it is {transfer!r}")
-    if transfer == "1":
+    if _variables.on("TORCH_TRANSFER_TO_NPU"):
         from .contrib import transfer_to_npu
 
 

@@ -11,7 +11,7 @@ The look-up goes through ctypes, before libtorch_npu.so is loaded, so that witho
 import ctypes
 import os
 
-from . import _checks
+from . import _checks, _variables
 from .utils._error_code import ErrCode, pta_error
 
 LIBRARY = "libascendcl.so"
@@ -19,7 +19,7 @@ LIBRARY = "libascendcl.so"
 
 def places() -> list[tuple[str, str]]:
     """Where to look, in order: (what it is, folder of the libraries; "" for the loader's path)."""
-    home = os.environ.get("ASCEND_HOME_PATH") or os.environ.get("ASCEND_TOOLKIT_HOME")
+    home = _variables.text("ASCEND_HOME_PATH") or _variables.text("ASCEND_TOOLKIT_HOME")
     if home:
         return [(f"ASCEND_HOME_PATH={home}", os.path.join(home, "lib64"))]
     return [("the loader's path (LD_LIBRARY_PATH)", ""), _package()]

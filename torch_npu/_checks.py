@@ -12,7 +12,7 @@ from importlib import metadata
 
 import torch
 
-from . import version
+from . import _variables, version
 from .utils._error_code import ErrCode, pta_error
 
 
@@ -97,7 +97,7 @@ def one_distribution(folder: str) -> None:
         if "+anynpu" not in dist.version:
             others[str(dist.locate_file("torch_npu"))] = dist.version
     for place, other in others.items():
-        if os.environ.get("TORCH_NPU_WARNING_DISABLE") != "1":
+        if not _variables.quiet():
             warnings.warn(
                 f"two torch_npu packages are installed: this process uses AnyNPU's {version.__version__} from {folder}; the "
                 f"official torch-npu {other} in {place} is not used. Uninstall one (pip uninstall torch-npu) to be sure of "

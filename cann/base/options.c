@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* kind:number, parted by commas. */
 static bool valid_fault(const char *text)
@@ -250,31 +251,99 @@ const struct option_row *option_row(enum option option)
     return &table[option];
 }
 
+static void print_form(FILE *out, const struct option_row *row)
+{
+    switch (row->type) {
+    case OPTION_BOOL:
+        fprintf(out, "0, 1");
+        break;
+    case OPTION_NUMBER:
+        fprintf(out, "%lld…%lld", (long long)row->min, (long long)row->max);
+        break;
+    case OPTION_BYTES:
+        fprintf(out, "bytes (512m, 64g)");
+        break;
+    case OPTION_CHOICE:
+        for (const char *c = row->words; *c; c++)
+            fputs(*c == '|' ? ", " : (char[]){*c, 0}, out);
+        break;
+    case OPTION_TEXT:
+        for (const char *c = row->words; *c; c++)
+            fputs(*c == '|' ? "or" : (char[]){*c, 0}, out);
+        break;
+    }
+}
+
 void option_print(FILE *out)
 {
     fprintf(out, "| Option | Default | Accepts | Meaning |\n|---|---|---|---|\n");
     for (int i = 0; i < OPTION_COUNT; i++) {
         const struct option_row *row = &table[i];
         fprintf(out, "| `%s` | %s | ", row->name, *row->value ? row->value : "–");
-        switch (row->type) {
-        case OPTION_BOOL:
-            fprintf(out, "0, 1");
-            break;
-        case OPTION_NUMBER:
-            fprintf(out, "%lld…%lld", (long long)row->min, (long long)row->max);
-            break;
-        case OPTION_BYTES:
-            fprintf(out, "bytes (`512m`, `64g`)");
-            break;
-        case OPTION_CHOICE:
-            for (const char *c = row->words; *c; c++)
-                fputs(*c == '|' ? ", " : (char[]){*c, 0}, out);
-            break;
-        case OPTION_TEXT:
-            for (const char *c = row->words; *c; c++)
-                fputs(*c == '|' ? "or" : (char[]){*c, 0}, out);
-            break;
-        }
+        print_form(out, row);
         fprintf(out, " | %s |\n", row->help);
+    }
+}
+
+void option_print_values(FILE *out)
+{
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        const struct option_row *row = &table[i];
+        const char *text = getenv(row->name);
+        int64_t number;
+        fprintf(out, "%s\t%s\t", row->name, row->value);
+        print_form(out, row);
+        fprintf(out, "\t%s\t%s\t%d\n", row->help, text ? text : "", !text || !*text || parse(row, text, &number));
+    }
+}
+
+/* Read by the PyTorch backend and by our tests. */
+static const char *const elsewhere[] = {"ANYNPU_FALLBACK_REPORT", "ANYNPU_CASES", "ANYNPU_SWAP_PYTHON"};
+enum { OTHERS = sizeof elsewhere / sizeof *elsewhere };
+
+static const char *known_name(int i)
+{
+    return i < OPTION_COUNT ? table[i].name : elsewhere[i - OPTION_COUNT];
+}
+
+/* Letters to insert, delete or replace between a, of n letters, and b; 1000 where either is too long to be alike. */
+static int distance(const char *a, size_t n, const char *b)
+{
+    int row[64];
+    size_t m = strlen(b);
+    if (n > 63 || m > 63)
+        return 1000;
+    for (size_t j = 0; j <= m; j++)
+        row[j] = (int)j;
+    for (size_t i = 1; i <= n; i++) {
+        int corner = row[0];
+        row[0] = (int)i;
+        for (size_t j = 1; j <= m; j++) {
+            int above = row[j], best = corner + (a[i - 1] != b[j - 1]);
+            best = above + 1 < best ? above + 1 : best;
+            row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+            corner = above;
+        }
+    }
+    return row[m];
+}
+
+void option_check_names(FILE *out)
+{
+    static atomic_flag done = ATOMIC_FLAG_INIT;
+    if (atomic_flag_test_and_set(&done))
+        return;
+    for (char **at = environ; *at; at++) {
+        size_t length = strcspn(*at, "=");
+        int nearest = 0, least = 1000;
+        if (strncmp(*at, "ANYNPU_", 7) != 0)
+            continue;
+        for (int i = 0; i < OPTION_COUNT + OTHERS; i++) {
+            int d = distance(*at, length, known_name(i));
+            if (d < least)
+                least = d, nearest = i;
+        }
+        if (least)
+            fprintf(out, "[WARNING] %.*s is not an option; did you mean %s?\n", (int)length, *at, known_name(nearest));
     }
 }

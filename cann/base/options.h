@@ -67,4 +67,11 @@ const struct option_row *option_row(enum option option);
 /* All options as a Markdown table. */
 void option_print(FILE *out);
 
+/* All options with the environment's values, one a line (cann/tools/options.c says how). */
+void option_print_values(FILE *out);
+
+/* Names each environment variable ANYNPU_* that nobody reads, with the nearest name that somebody does. The first call
+ * alone does it. */
+void option_check_names(FILE *out);
+
 #endif

@@ -10,6 +10,7 @@
 
 #include "acl/acl_rt.h"
 #include "base/json.h"
+#include "base/options.h"
 #include "context.h"
 #include "error.h"
 
@@ -91,6 +92,7 @@ aclError aclInit(const char *configPath)
     pthread_mutex_unlock(&lock);
     if (again)
         return ACL_ERROR_REPEAT_INITIALIZE; /* harmless, so no text */
+    option_check_names(stderr);
     char *text = NULL;
     if (configPath && *configPath) {
         TRY(read_config(configPath, &text));

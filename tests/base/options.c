@@ -39,9 +39,21 @@ static void print(void)
     option_print(stdout);
 }
 
+static void values(void)
+{
+    option_print_values(stdout);
+}
+
+static void names(void)
+{
+    option_check_names(stdout);
+    option_check_names(stdout); /* told once */
+}
+
 int main(int argc, char **argv)
 {
-    static const struct part parts[] = {{"good", good}, {"bad", bad}, {"print", print}, {NULL, NULL}};
+    static const struct part parts[] = {{"good", good},     {"bad", bad},     {"print", print},
+                                        {"values", values}, {"names", names}, {NULL, NULL}};
     child_main(argc, argv, parts);
     CHECK_CHILD("good", "ANYNPU_DEVICES=8\nANYNPU_MEMORY=3G\nANYNPU_KEEP=1000\nANYNPU_CPU=v3\nANYNPU_BLOCKING=1\n"
                         "ANYNPU_FAULT=malloc:3,oom:2g\nANYNPU_JITTER=\nOMP_NUM_THREADS=3");
@@ -58,6 +70,14 @@ int main(int argc, char **argv)
     CHECK_CHILD("print", "");
     for (int i = 0; i < OPTION_COUNT; i++)
         CHECK_TEXT(child_output, option_row((enum option)i)->name);
+    CHECK_CHILD("values", "ANYNPU_DEVICES=65\nANYNPU_SPIN_US=7");
+    CHECK_TEXT(child_output, "ANYNPU_DEVICES\t2\t0…64\tNumber of devices.\t65\t0\n");
+    CHECK_TEXT(child_output, "\t7\t1\n");
+    CHECK_CHILD("names", "ANYNPU_DEVICES=2\nANYNPU_DEVICE=3\nANYNPU_FALLBACK_REPORTS=1\nANYNPU_FALLBACK_REPORT=1");
+    CHECK_TEXT(child_output, "ANYNPU_DEVICE is not an option; did you mean ANYNPU_DEVICES?\n");
+    CHECK_TEXT(child_output, "did you mean ANYNPU_FALLBACK_REPORT?\n");
+    CHECK(strstr(child_output, "ANYNPU_DEVICES is not") == NULL);
+    CHECK(strstr(strstr(child_output, "ANYNPU_DEVICE is") + 1, "ANYNPU_DEVICE is") == NULL);
     CHECK(host_available() > 0);
     CHECK(cpu_count() >= 1);
     return check_done();

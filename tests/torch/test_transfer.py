@@ -148,9 +148,9 @@ def test_environment_variable(output, run):
     code = "import torch; print(torch.ones(2).cuda().device)"
     assert output(code, TORCH_TRANSFER_TO_NPU="1") == "npu:0"
     done = run("import torch_npu", TORCH_TRANSFER_TO_NPU="yes", TORCH_DEVICE_BACKEND_AUTOLOAD="0")
-    assert "ValueError: TORCH_TRANSFER_TO_NPU must be 0 or 1, but it is 'yes'" in done.stderr
+    assert "ValueError: TORCH_TRANSFER_TO_NPU should be 0 or 1, but it is 'yes'" in done.stderr
     done = run("import torch; print(torch.ones(1).sum().item())", TORCH_TRANSFER_TO_NPU="yes")
-    assert done.stdout.strip() == "1.0" and "TORCH_TRANSFER_TO_NPU must be 0 or 1" in done.stderr
+    assert done.stdout.strip() == "1.0" and "TORCH_TRANSFER_TO_NPU should be 0 or 1" in done.stderr
 
 
 def test_one_short_line_once(run):

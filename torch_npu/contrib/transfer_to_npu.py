@@ -10,7 +10,6 @@ raises when it is called and names what to use instead.
 """
 
 import functools
-import os
 import re
 import sys
 import warnings
@@ -21,6 +20,7 @@ import torch
 import torch.cuda.amp
 import torch.jit._builtins
 import torch.utils._device
+from torch_npu import _variables
 from torch_npu.npu import _utils
 
 from . import _cuda_names
@@ -223,7 +223,7 @@ def _transfer() -> None:
     _process_groups()
     _extensions()
     torch._utils._get_available_device_type = lambda: "npu" if torch.npu.is_available() else None
-    if os.environ.get("RANK", "0") != "0" or os.environ.get("TORCH_NPU_WARNING_DISABLE") == "1":
+    if _variables.text("RANK") not in ("", "0") or _variables.quiet():
         return
     warnings.warn(
         "transfer_to_npu: torch.cuda, devices 'cuda' and backend 'nccl' now mean torch.npu, 'npu' and 'hccl'", stacklevel=2

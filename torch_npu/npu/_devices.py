@@ -5,7 +5,6 @@ device_count, is_available, why_not_available and get_device_name only ask; they
 still fork and use it in the child. Until the first use ASCEND_RT_VISIBLE_DEVICES is read anew at each question.
 """
 
-import os
 import re
 import warnings
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import torch
 import torch_npu._C as _C
 
+from .. import _variables
 from ..utils._error_code import ErrCode, pta_error
 from ._lazy import _is_in_bad_fork, _lazy_init
 from ._utils import _get_device_index
@@ -35,7 +35,7 @@ def device_count() -> int:
     that holds the reason.
     """
     count, reason = _ask_count()
-    if count == 0 and os.environ.get("ASCEND_RT_VISIBLE_DEVICES") and reason not in _warned:
+    if count == 0 and _variables.raw("ASCEND_RT_VISIBLE_DEVICES") and reason not in _warned:
         _warned.add(reason)
         warnings.warn(f"no NPU is visible: {reason}", stacklevel=2)
     return count
@@ -184,7 +184,7 @@ def get_device_capability(device: Any = None) -> tuple[int, int] | None:
 
     An NPU has no such number: the answer says nothing about the chip. `device` is ignored.
     """
-    given = os.environ.get("TORCH_NPU_DEVICE_CAPABILITY")
+    given = _variables.raw("TORCH_NPU_DEVICE_CAPABILITY")
     if not given:
         _warn_once(
             "get_device_capability is None: an NPU has no CUDA capability; TORCH_NPU_DEVICE_CAPABILITY=8.0 makes it (8, 0)"

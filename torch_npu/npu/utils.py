@@ -9,6 +9,7 @@ import warnings
 import torch
 import torch_npu._C as _C
 
+from .. import _variables
 from ..utils._error_code import ErrCode, pta_error
 from ..utils.cann import get_cann_version
 from ._devices import current_blas_handle, current_device, device, device_of, set_device, synchronize
@@ -60,7 +61,7 @@ def _report_fallbacks() -> None:
     print("\n".join(lines), file=sys.stderr)
 
 
-if os.environ.get("ANYNPU_FALLBACK_REPORT") == "1":
+if _variables.on("ANYNPU_FALLBACK_REPORT"):
     _process = os.getpid()
     atexit.register(lambda: os.getpid() == _process and not _is_in_bad_fork() and _report_fallbacks())
 
@@ -68,7 +69,7 @@ if os.environ.get("ANYNPU_FALLBACK_REPORT") == "1":
 # ---- number formats and overflow ----
 def is_support_inf_nan() -> bool:
     """Whether results overflow to inf, as IEEE 754 has it: True unless INF_NAN_MODE_ENABLE=0 asks for saturation."""
-    return os.environ.get("INF_NAN_MODE_ENABLE", "1") != "0"
+    return _variables.on("INF_NAN_MODE_ENABLE")
 
 
 def is_bf16_supported(including_emulation: bool = False) -> bool:

@@ -11,6 +11,8 @@ import sys
 import time
 from enum import Enum
 
+from .. import _variables
+
 
 class ErrCode(Enum):
     """Kinds of error: (number, words)."""
@@ -59,7 +61,7 @@ def _rank() -> int:
 
 
 def _suffix(part: int, name: str, error: ErrCode) -> str:
-    if os.environ.get("TORCH_NPU_COMPACT_ERROR_OUTPUT") == "1":
+    if _variables.on("TORCH_NPU_COMPACT_ERROR_OUTPUT"):
         return ""
     when = time.strftime("%Y-%m-%d-%H:%M:%S")
     return (

@@ -1,65 +1,73 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PYTORCH_NPU_ALLOC_CONF and PYTORCH_ALLOC_CONF: one table of keys, each with its check. A bad key or value is refused
-// at the first use of device memory, by name. Keys about hardware that software memory does not have are checked and
-// then ignored.
+// PYTORCH_NPU_ALLOC_CONF and PYTORCH_ALLOC_CONF: the keys and what each takes stand in torch_npu/_variables.py. A bad
+// key or value is refused at the first use of device memory, by name. Keys about what software memory does not have are
+// checked and then ignored.
 #include <c10/util/Exception.h>
 
 #include <atomic>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 
 #include "error.h"
 #include "memory.h"
+#include "variables.h"
 
 namespace npu
 {
 
-enum class Type { BOOL, NUMBER, FRACTION, DIVISIONS, WORD };
+enum Key {
+#define ALLOC_KEY(name, kind, low, high, rule) KEY_##name,
+#include "variable_rows.h"
+#undef ALLOC_KEY
+};
 
-struct Key {
+enum Kind_of_value { BOOL, INTEGER, FRACTION, DIVISIONS, WORD };
+
+struct Row {
     const char *name;
-    Type type;
-    double low, high; // exclusive lower, inclusive upper bound of a number
-    void (*set)(AllocConf &, double);
-    const char *rule; // how the bounds read
+    Kind_of_value kind;
+    double low, high; // both included
+    const char *rule; // how they read
 };
 
-static void nothing(AllocConf &, double)
+static const Row rows[] = {
+#define ALLOC_KEY(name, kind, low, high, rule) {#name, kind, low, high, rule},
+#include "variable_rows.h"
+#undef ALLOC_KEY
+};
+
+constexpr size_t mega = 1 << 20;
+
+// The keys that have an effect.
+static void set_number(AllocConf &conf, int key, double value)
 {
+    size_t bytes = (size_t)value * mega;
+    switch (key) {
+    case KEY_max_split_size_mb:
+        conf.max_split = bytes;
+        break;
+    case KEY_garbage_collection_threshold:
+        conf.gc_threshold = value;
+        break;
+    case KEY_expandable_segments:
+        conf.expandable = value != 0;
+        break;
+    case KEY_max_non_split_rounding_mb:
+        conf.max_non_split_rounding = bytes;
+        break;
+    case KEY_segment_size_mb:
+    case KEY_large_segment_size_mb:
+        conf.segment = bytes;
+        break;
+    case KEY_per_process_memory_fraction:
+        conf.fraction = value;
+        break;
+    }
 }
-constexpr double mega = 1 << 20;
-constexpr double no_limit = 1e15;
-
-static const Key keys[] = {
-    {"max_split_size_mb", Type::NUMBER, 20, no_limit, [](AllocConf &c, double v) { c.max_split = (size_t)(v * mega); },
-     "larger than 20"},
-    {"garbage_collection_threshold", Type::FRACTION, 0, 1, [](AllocConf &c, double v) { c.gc_threshold = v; },
-     "in (0, 1)"},
-    {"expandable_segments", Type::BOOL, 0, 1, [](AllocConf &c, double v) { c.expandable = v != 0; }, "True or False"},
-    {"roundup_power2_divisions", Type::DIVISIONS, 0, 0, nothing, "a power of 2 or a list such as [256:1,512:2,>:8]"},
-    {"max_non_split_rounding_mb", Type::NUMBER, 20, no_limit,
-     [](AllocConf &c, double v) { c.max_non_split_rounding = (size_t)(v * mega); }, "larger than 20"},
-    {"segment_size_mb", Type::NUMBER, 19, 512, [](AllocConf &c, double v) { c.segment = (size_t)(v * mega); },
-     "in [20, 512]"},
-    {"large_segment_size_mb", Type::NUMBER, 10, no_limit,
-     [](AllocConf &c, double v) { c.segment = (size_t)(v * mega); }, "larger than 10"},
-    {"per_process_memory_fraction", Type::NUMBER, 0, 1, [](AllocConf &c, double v) { c.fraction = v; }, "in (0, 1]"},
-    {"base_addr_aligned_kb", Type::NUMBER, -1, 16, nothing, "in [0, 16]"},
-    {"page_size", Type::WORD, 0, 0, nothing, "1g"},
-    {"multi_stream_lazy_reclaim", Type::BOOL, 0, 1, nothing, "True or False"},
-    {"pinned_use_background_threads", Type::BOOL, 0, 1, nothing, "True or False"},
-    {"pin_memory_expandable_segments", Type::BOOL, 0, 1, nothing, "True or False"},
-    {"pinned_mem_register", Type::BOOL, 0, 1, nothing, "True or False"},
-    {"pinned_max_round_threshold_mb", Type::NUMBER, 0, no_limit, nothing, "larger than 0"},
-    {"pinned_max_cached_size_mb", Type::NUMBER, 0, no_limit, nothing, "larger than 0"},
-    {"throw_on_npumalloc_oom", Type::BOOL, 0, 1, nothing, "True or False"},
-    {"release_lock_on_npumalloc", Type::BOOL, 0, 1, nothing, "True or False"},
-};
 
 [[noreturn]] static void refuse(const char *variable, const std::string &why)
 {
-    TORCH_CHECK_VALUE(false, variable, ": ", why, error_suffix(Module::PTA, Kind::VALUE));
+    TORCH_CHECK_VALUE(false, variable, ": ", why, error_suffix(Module::OPS, Kind::VALUE));
     __builtin_unreachable();
 }
 
@@ -100,37 +108,47 @@ static void set_divisions(AllocConf &conf, const char *variable, const std::stri
     }
 }
 
+static bool is_number(const std::string &text)
+{
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
 static void set_key(AllocConf &conf, const char *variable, const std::string &name, const std::string &value)
 {
-    for (const Key &key : keys) {
-        if (name != key.name)
+    std::string known;
+    for (const Row &row : rows) {
+        known += std::string(known.empty() ? "" : ", ") + row.name;
+        if (name != row.name)
             continue;
-        auto bad = [&] { refuse(variable, name + ":" + value + " is not allowed, it must be " + key.rule); };
+        int key = (int)(&row - rows);
         char *end;
         double number = strtod(value.c_str(), &end);
-        switch (key.type) {
-        case Type::BOOL:
-            if (value != "True" && value != "False" && value != "true" && value != "false")
-                bad();
-            return key.set(conf, value == "True" || value == "true");
-        case Type::NUMBER:
-        case Type::FRACTION:
-            if (value.empty() || *end || !(number > key.low) || !(number <= key.high) ||
-                (key.type == Type::FRACTION && number >= key.high))
-                bad();
-            return key.set(conf, number);
-        case Type::DIVISIONS:
+        bool inside = !value.empty() && !*end && number >= row.low && number <= row.high;
+        switch (row.kind) {
+        case BOOL:
+            if (value != "True" && value != "False")
+                refuse(variable, "Expected a single True/False argument for " + name + ", but got '" + value + "'");
+            return set_number(conf, key, value == "True");
+        case INTEGER:
+            if (!is_number(value))
+                refuse(variable, "CachingAllocator option " + name + " is invalid: '" + value + "' is not a number");
+            if (!inside)
+                refuse(variable,
+                       "CachingAllocator option " + name + " error, must be " + row.rule + ", but got " + value);
+            return set_number(conf, key, number);
+        case FRACTION:
+            if (!inside || (row.rule[3] == '(' && (number <= row.low || number >= row.high)))
+                refuse(variable, name + " is invalid, set it " + row.rule + "; it is '" + value + "'");
+            return set_number(conf, key, number);
+        case DIVISIONS:
             return set_divisions(conf, variable, value);
-        case Type::WORD:
-            if (value != key.rule)
-                bad();
+        case WORD:
+            if (value != row.rule)
+                refuse(variable, "Unsupported " + name + " value: " + value + ", it must be " + row.rule);
             return;
         }
     }
-    std::string known;
-    for (const Key &key : keys)
-        known += std::string(known.empty() ? "" : ", ") + key.name;
-    refuse(variable, "unrecognized key '" + name + "'; known are " + known);
+    refuse(variable, "Unrecognized key '" + name + "' in NPU allocator config; known are " + known);
 }
 
 static void parse(AllocConf &conf, const char *variable, const std::string &text)
@@ -156,8 +174,11 @@ static void parse(AllocConf &conf, const char *variable, const std::string &text
 
 static void check(const AllocConf &conf, const char *variable)
 {
-    if (conf.expandable && conf.max_split != SIZE_MAX)
-        refuse(variable, "max_split_size_mb and expandable_segments cannot be set together");
+    if (conf.expandable && (conf.max_split != SIZE_MAX || conf.gc_threshold > 0))
+        refuse(variable, "`max_split_size_mb` or `garbage_collection_threshold`, cannot be enabled with "
+                         "`expandable_segments`, please set `expandable_segments` to `False`.");
+    if (conf.max_split < conf.segment)
+        refuse(variable, "max_split_size_mb must be at least large_segment_size_mb");
 }
 
 // Settings are replaced as a whole; older ones are leaked, since a thread may still be reading them.
@@ -166,15 +187,16 @@ static std::atomic<const AllocConf *> current{nullptr};
 static const AllocConf *from_environment()
 {
     auto made = std::make_unique<AllocConf>();
-    const char *own = getenv("PYTORCH_NPU_ALLOC_CONF"), *common = getenv("PYTORCH_ALLOC_CONF");
-    if (own && common)
-        refuse("PYTORCH_NPU_ALLOC_CONF", "PYTORCH_ALLOC_CONF is set too; set one of them only");
-    const char *variable = own ? "PYTORCH_NPU_ALLOC_CONF" : "PYTORCH_ALLOC_CONF";
+    const char *own = variable_raw(VARIABLE_PYTORCH_NPU_ALLOC_CONF),
+               *common = variable_raw(VARIABLE_PYTORCH_ALLOC_CONF);
+    TORCH_CHECK(!own || !common,
+                "Both PYTORCH_NPU_ALLOC_CONF and PYTORCH_ALLOC_CONF have been set, please set only one of them.",
+                error_suffix(Module::OPS, Kind::VALUE));
+    const char *variable = variable_name(own ? VARIABLE_PYTORCH_NPU_ALLOC_CONF : VARIABLE_PYTORCH_ALLOC_CONF);
     made->text = own ? own : common ? common : "";
     parse(*made, variable, made->text);
     check(*made, variable);
-    const char *raw = getenv("PYTORCH_NO_NPU_MEMORY_CACHING");
-    made->caching = !(raw && *raw && strcmp(raw, "0") != 0);
+    made->caching = !variable_on(VARIABLE_PYTORCH_NO_NPU_MEMORY_CACHING);
     return made.release();
 }
 

@@ -2,6 +2,7 @@
 /* Finding the CANN (cann.h): dlopen of libascendcl.so, libnnopbase.so and the operator libraries, dlsym of their
  * functions. Locks: operators_once; symbols themselves are cached by the callers. */
 #include "cann.h"
+#include "variables.h"
 
 #include <dlfcn.h>
 #include <glob.h>
@@ -105,7 +106,7 @@ static void add_pattern(const char *pattern)
 static void add_custom(void)
 {
     char file[4200];
-    const char *list = getenv("ASCEND_CUSTOM_OPP_PATH");
+    const char *list = variable_raw(VARIABLE_ASCEND_CUSTOM_OPP_PATH);
     char *copy = list ? strdup(list) : NULL, *rest = copy, *part;
     while (rest && (part = strsep(&rest, ":")))
         if (*part) {
@@ -113,7 +114,7 @@ static void add_custom(void)
             add_operators(file);
         }
     free(copy);
-    const char *opp = getenv("ASCEND_OPP_PATH");
+    const char *opp = variable_raw(VARIABLE_ASCEND_OPP_PATH);
     if (!opp)
         return;
     snprintf(file, sizeof file, "%s/vendors/config.ini", opp);

@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "error.h"
+#include "variables.h"
 
 namespace npu
 {
@@ -38,7 +39,7 @@ static aclError init_locked()
 {
     if (initialised)
         return 0;
-    aclError status = cann.aclInit(getenv("TORCH_ACL_INIT_CONFIG_PATH"));
+    aclError status = cann.aclInit(variable_raw(VARIABLE_TORCH_ACL_INIT_CONFIG_PATH));
     if (status && status != ACL_ERROR_REPEAT_INITIALIZE)
         return status;
     static const int registered = pthread_atfork(nullptr, nullptr, in_child);
@@ -64,7 +65,7 @@ int count_devices(std::string *why)
         return 0;
     }
     if (!found) {
-        const char *visible = getenv("ASCEND_RT_VISIBLE_DEVICES");
+        const char *visible = variable_raw(VARIABLE_ASCEND_RT_VISIBLE_DEVICES);
         *why = visible ? "ASCEND_RT_VISIBLE_DEVICES='" + std::string(visible) + "' leaves none visible"
                        : "the CANN reports none";
     }

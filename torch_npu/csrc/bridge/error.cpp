@@ -10,6 +10,7 @@
 #include <ctime>
 
 #include "device.h"
+#include "variables.h"
 
 namespace npu
 {
@@ -54,7 +55,7 @@ std::string error_suffix(Module module, Kind kind)
     struct tm local;
     localtime_r(&now, &local);
     strftime(when, sizeof when, "%Y-%m-%d-%H:%M:%S", &local);
-    const char *rank = getenv("RANK");
+    const char *rank = variable_raw(VARIABLE_RANK);
     snprintf(text, sizeof text, "\n[ERROR] %s (PID:%d, Device:%d, RankID:%d) ERR%02d%03d %s %s", when, (int)getpid(),
              current_device(), rank && *rank ? atoi(rank) : -1, static_cast<int>(module), static_cast<int>(kind),
              module_name(module), meaning(kind));
@@ -63,10 +64,7 @@ std::string error_suffix(Module module, Kind kind)
 
 static bool compact()
 {
-    static const bool on = [] {
-        const char *value = getenv("TORCH_NPU_COMPACT_ERROR_OUTPUT");
-        return value && !strcmp(value, "1");
-    }();
+    static const bool on = variable_on(VARIABLE_TORCH_NPU_COMPACT_ERROR_OUTPUT);
     return on;
 }
 

@@ -23,6 +23,7 @@
 #include "generator.h"
 #include "host.h"
 #include "metadata.h"
+#include "variables.h"
 
 namespace npu
 {
@@ -56,15 +57,10 @@ void fallback_reset()
         entry.second = 0;
 }
 
-static bool set_to_one(const char *name)
-{
-    const char *value = getenv(name);
-    return value && !strcmp(value, "1");
-}
-
 static void count(const std::string &name)
 {
-    static const bool quiet = set_to_one("TORCH_NPU_WARNING_DISABLE") || set_to_one("TORCH_NPU_DISABLED_WARNING");
+    static const bool quiet =
+        variable_on(VARIABLE_TORCH_NPU_WARNING_DISABLE) || variable_on(VARIABLE_TORCH_NPU_DISABLED_WARNING);
     bool first;
     {
         std::lock_guard<std::mutex> lock(count_lock);
@@ -350,7 +346,7 @@ static bool is_composite(const c10::OperatorHandle &op)
 
 static void check_allowed(const std::string &name)
 {
-    static const bool disabled = set_to_one("TORCH_NPU_FALLBACK_CPU_DISABLE");
+    static const bool disabled = variable_on(VARIABLE_TORCH_NPU_FALLBACK_CPU_DISABLE);
     TORCH_CHECK_NOT_IMPLEMENTED(
         !disabled, "The operator '", name,
         "' would execute its main computation on CPU through dispatcher backend "

@@ -15,6 +15,7 @@
 #include "boxed.h"
 #include "error.h"
 #include "metadata.h"
+#include "variables.h"
 
 namespace npu
 {
@@ -388,9 +389,6 @@ void *call_text(aclError code, const char *what, const char *function, const cha
     return strdup(acl_text(code, call.c_str(), function, file, line).c_str());
 }
 
-bool call_blocking = [] {
-    const char *value = getenv("ASCEND_LAUNCH_BLOCKING");
-    return value && !strcmp(value, "1");
-}();
+bool call_blocking = variable_on(VARIABLE_ASCEND_LAUNCH_BLOCKING);
 
 } // extern "C"
