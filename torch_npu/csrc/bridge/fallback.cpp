@@ -3,7 +3,8 @@
 //
 // Every distinct storage among the arguments gets one CPU-labelled alias and every tensor a CPU tensor on it; the CPU
 // kernel runs, its fresh results allocated from device memory; afterwards results are relabelled, resized memory is
-// moved back and the geometry of arguments is copied back. The stream is idle meanwhile. Where CANN offers no host view
+// moved back and the geometry of arguments is copied back. The stream is idle meanwhile. Sparse and nested tensors go
+// part by part (compound.h). Where CANN offers no host view
 // (another maker's, guard mode) storages are copied to the host, and back those that were written. Every use is counted
 // and warned of once.
 #include "fallback.h"
@@ -19,6 +20,7 @@
 #include <mutex>
 
 #include "boxed.h"
+#include "compound.h"
 #include "error.h"
 #include "generator.h"
 #include "host.h"
@@ -103,10 +105,12 @@ struct Run {
     const schema_fact *facts;
     int device = -1;
     std::vector<Alias> aliases;
-    std::vector<Pair> pairs;
+    std::vector<Pair> pairs, compounds;
+    std::vector<bool> compound_written;
 
     Alias &alias_of(const Tensor &npu);
     Tensor to_cpu(const Tensor &t, bool written);
+    Tensor compound_to_cpu(const Tensor &t, bool written);
     void argument(IValue &v, int i);
     c10::intrusive_ptr<c10::StorageImpl> device_storage(c10::StorageImpl *cpu);
     Tensor to_npu(const Tensor &t);
@@ -135,17 +139,30 @@ Alias &Run::alias_of(const Tensor &npu)
     return aliases.back();
 }
 
+Tensor Run::compound_to_cpu(const Tensor &t, bool written)
+{
+    for (Pair &known : compounds)
+        if (known.npu.is_same(t))
+            return known.cpu;
+    Tensor cpu = compound_of(t, [&](const Tensor &part) { return to_cpu(part, written); });
+    compounds.push_back({t, cpu});
+    compound_written.push_back(written);
+    return cpu;
+}
+
 Tensor Run::to_cpu(const Tensor &t, bool written)
 {
     if (!t.defined())
         return t;
     if (!t.is_privateuseone()) {
-        if (t.is_cpu() && t.dim() > 0 && written)
+        if (t.is_cpu() && t.dim() > 0 && (written || is_compound(t)))
             raise_mixed_devices(name.c_str());
         return t;
     }
+    if (is_compound(t))
+        return compound_to_cpu(t, written);
     if (t.layout() != at::kStrided || !t.has_storage())
-        unsupported(name, "a sparse, nested or opaque tensor; ");
+        unsupported(name, "an opaque tensor; ");
     if (device < 0) {
         device = t.device().index();
         wait_stream(device, current_stream_index(device));
@@ -215,11 +232,14 @@ Tensor Run::to_npu(const Tensor &t)
 {
     if (!t.defined() || !t.is_cpu())
         return t;
+    for (std::vector<Pair> *list : {&pairs, &compounds})
+        for (Pair &known : *list)
+            if (known.cpu.is_same(t))
+                return known.npu;
+    if (is_compound(t))
+        return compound_of(t, [&](const Tensor &part) { return to_npu(part); });
     if (t.layout() != at::kStrided || !t.has_storage())
-        unsupported(name, "its result is sparse, nested or opaque; ");
-    for (Pair &known : pairs)
-        if (known.cpu.is_same(t))
-            return known.npu;
+        unsupported(name, "its result is opaque; ");
     auto *impl = t.unsafeGetTensorImpl();
     Tensor made;
     if (auto storage = device_storage(t.storage().unsafeGetStorageImpl())) {
@@ -284,6 +304,9 @@ void Run::write_back()
         if (npu->storage_offset() != cpu->storage_offset())
             npu->set_storage_offset(cpu->storage_offset());
     }
+    for (size_t i = 0; i < compounds.size(); i++)
+        if (compound_written[i])
+            compound_assign(compounds[i].npu, compounds[i].cpu, [&](const Tensor &part) { return to_npu(part); });
 }
 
 // A CPU generator for one call of an operator: seeded from the device generator's seed and offset, which moves on.
@@ -307,10 +330,10 @@ static const schema_fact *facts_of(const c10::OperatorHandle &op)
     return facts;
 }
 
-static void run_on_cpu(const c10::OperatorHandle &op, Stack *stack, const std::string &name)
+static void run_on_cpu(const c10::OperatorHandle &op, Stack *stack, const std::string &name, c10::DispatchKey cpu)
 {
     const schema_fact *facts = facts_of(op);
-    Run run{name, facts, -1, {}, {}};
+    Run run{name, facts, -1, {}, {}, {}, {}};
     size_t n = op.schema().arguments().size(), first = stack->size() - n;
     for (size_t i = 0; i < n; i++)
         run.argument((*stack)[first + i], (int)i);
@@ -330,7 +353,7 @@ static void run_on_cpu(const c10::OperatorHandle &op, Stack *stack, const std::s
     }
     {
         DeviceAllocations on(run.device);
-        op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+        op.redispatchBoxed(c10::DispatchKeySet(cpu), stack);
     }
     run.write_back();
     for (size_t i = stack->size() - (size_t)facts->returns; i < stack->size(); i++)
@@ -366,31 +389,34 @@ void fallback(const c10::OperatorHandle &op, c10::DispatchKeySet, Stack *stack)
     if (!special && !op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU))
         unsupported(name, "PyTorch has no CPU kernel for it either; ");
     count(name);
-    run_on_cpu(kernel, stack, name);
+    run_on_cpu(kernel, stack, name, c10::DispatchKey::CPU);
 }
+
+template <c10::DispatchKey cpu> void fallback_compound(const c10::OperatorHandle &op, c10::DispatchKeySet, Stack *stack)
+{
+    std::string name = full_name(op);
+    check_allowed(name);
+    if (!op.hasComputedKernelForDispatchKey(cpu))
+        unsupported(name, "PyTorch has no CPU kernel for it either; ");
+    count(name);
+    run_on_cpu(op, stack, name, cpu);
+}
+template void fallback_compound<c10::DispatchKey::SparseCPU>(const c10::OperatorHandle &, c10::DispatchKeySet, Stack *);
+template void fallback_compound<c10::DispatchKey::SparseCsrCPU>(const c10::OperatorHandle &, c10::DispatchKeySet,
+                                                                Stack *);
+template void fallback_compound<c10::DispatchKey::NestedTensorCPU>(const c10::OperatorHandle &, c10::DispatchKeySet,
+                                                                   Stack *);
 
 static void refuse(const c10::OperatorHandle &op, c10::DispatchKeySet, Stack *)
 {
-    unsupported(full_name(op), "sparse, quantized and nested tensors are ");
+    unsupported(full_name(op), "quantized tensors are ");
 }
 
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m)
 {
     m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>());
 }
-TORCH_LIBRARY_IMPL(_, SparsePrivateUse1, m)
-{
-    m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse>());
-}
-TORCH_LIBRARY_IMPL(_, SparseCsrPrivateUse1, m)
-{
-    m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse>());
-}
 TORCH_LIBRARY_IMPL(_, QuantizedPrivateUse1, m)
-{
-    m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse>());
-}
-TORCH_LIBRARY_IMPL(_, NestedTensorPrivateUse1, m)
 {
     m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse>());
 }

@@ -14,6 +14,10 @@ namespace npu
 std::map<std::string, int64_t> fallback_counts(); // "aten::name.overload" → times since the last reset
 void fallback_reset();
 
+// The fallback for sparse (SparseCPU), compressed sparse (SparseCsrCPU) and nested tensors (NestedTensorCPU).
+template <c10::DispatchKey cpu>
+void fallback_compound(const c10::OperatorHandle &op, c10::DispatchKeySet keys, torch::jit::Stack *stack);
+
 // For an operator that only accelerators have: sets *kernel to the CPU's, makes the arguments on the stack fit it;
 // true.
 bool special_kernel(const std::string &name, torch::jit::Stack *stack, c10::OperatorHandle *kernel);
