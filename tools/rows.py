@@ -111,11 +111,13 @@ def definitions(family: Family) -> str:
     for row in family.rows:
         params = ", ".join(f'{{"{p.name}", \'{TYPES[p.type][3]}\', {int(p.output)}, {int(p.optional)}}}' for p in row.params)
         values = ", ".join(f"{{.{TYPES[p.type][2]} = {p.name}}}" for p in row.params)
+        written = [i for i, p in enumerate(row.params) if p.output]
+        tensors = sum(TYPES[p.type][3] == "T" for p in row.params)
         first, second = row.prototypes
         out += [
             f"static const struct op_param {row.name}_param[] = {{{params}}};",
             f'static const struct op_row {row.name}_row = {{"{row.name}", {row.prepare}, {row.name}_param, {len(row.params)},'
-            f" {row.code}, {row.detail}}};",
+            f" {row.code}, {row.detail}, {tensors}, {len(written)}, {written[0] if written else -1}}};",
             first, "{",
             f"    const union op_value args_[] = {{{values}}};",
             f"    return op_prepare(&{row.name}_row, args_, workspaceSize, executor);", "}",

@@ -10,15 +10,44 @@
 
 #include "acl/acl_base.h"
 
+enum dtype_kind { DTYPE_UNKNOWN, DTYPE_OTHER, DTYPE_INT, DTYPE_FLOAT, DTYPE_COMPLEX };
+enum { DTYPE_ROOM = 64 }; /* every aclDataType is below */
+
+/* One row a type; types that do not exist are DTYPE_UNKNOWN. */
+struct dtype_row {
+    const char *name;
+    uint8_t size, kind;
+};
+extern const struct dtype_row dtype_rows[DTYPE_ROOM] __attribute__((visibility("hidden")));
+
+static inline const struct dtype_row *dtype_row(aclDataType dtype)
+{
+    return &dtype_rows[(unsigned)dtype < DTYPE_ROOM ? (unsigned)dtype : DTYPE_ROOM - 1];
+}
+
 /* Bytes of one element; 0 when the type is unknown or has no whole bytes. */
-size_t dtype_size(aclDataType dtype);
+static inline size_t dtype_size(aclDataType dtype)
+{
+    return dtype_row(dtype)->size;
+}
+
+static inline bool dtype_is_float(aclDataType dtype) /* f16 bf16 f32 f64 */
+{
+    return dtype_row(dtype)->kind == DTYPE_FLOAT;
+}
+
+static inline bool dtype_is_int(aclDataType dtype) /* signed and unsigned integers, not bool */
+{
+    return dtype_row(dtype)->kind == DTYPE_INT;
+}
+
+static inline bool dtype_is_complex(aclDataType dtype)
+{
+    return dtype_row(dtype)->kind == DTYPE_COMPLEX;
+}
 
 /* "DT_FLOAT", "DT_BFLOAT16", …; "DT_UNDEFINED" when unknown. */
 const char *dtype_name(aclDataType dtype);
-
-bool dtype_is_float(aclDataType dtype); /* f16 bf16 f32 f64 */
-bool dtype_is_int(aclDataType dtype);   /* signed and unsigned integers, not bool */
-bool dtype_is_complex(aclDataType dtype);
 
 static inline float bf16_to_float(uint16_t h)
 {

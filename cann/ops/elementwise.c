@@ -164,14 +164,10 @@ static void number(struct call *c, double d, int64_t i)
 
 static void sort_arguments(struct call *c, const struct op_row *row, const union op_value *arg)
 {
-    int tensors = 0, results = 0, seen = 0, operands = operands_of(c->op);
-    for (int p = row->params; p-- > 0;) {
-        results += row->param[p].output;
-        tensors += row->param[p].kind == 'T';
-        c->out = row->param[p].output ? p : c->out;
-    }
-    bool in_place = row->param[0].output && results == 1;
-    int spare = operands - tensors + (in_place ? 0 : results); /* operands that scalars have to be */
+    int seen = 0, operands = operands_of(c->op);
+    bool in_place = row->output == 0 && row->outputs == 1;
+    int spare = operands - row->tensors + (in_place ? 0 : row->outputs); /* operands that scalars have to be */
+    c->out = row->output;
     for (int p = 0; p < row->params; p++) {
         char kind = row->param[p].kind;
         if (row->param[p].output && !in_place)

@@ -52,6 +52,9 @@ struct op_row {
     int params;
     int code;           /* family's own: which kernel, which mode */
     const void *detail; /* family's own */
+    int tensors;        /* parameters of kind T */
+    int outputs;        /* parameters that are written */
+    int output;         /* the first of them, -1: none */
 };
 
 /* Objects behind the handles. Prepare functions may read them (never keep them: copy, or ask plan_view for a copy). */

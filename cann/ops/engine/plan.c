@@ -223,25 +223,10 @@ static const char *kind_name(char kind)
     }
 }
 
-static uint32_t kind_magic(char kind)
-{
-    switch (kind) {
-    case 'T':
-        return MAGIC_TENSOR;
-    case 'S':
-        return MAGIC_SCALAR;
-    case 'I':
-        return MAGIC_INTS;
-    case 'F':
-        return MAGIC_FLOATS;
-    case 'B':
-        return MAGIC_BOOLS;
-    case 'L':
-        return MAGIC_TENSORS;
-    default:
-        return MAGIC_SCALARS;
-    }
-}
+static const uint32_t kind_magic['Z'] = {
+    ['T'] = MAGIC_TENSOR, ['S'] = MAGIC_SCALAR,  ['I'] = MAGIC_INTS,    ['F'] = MAGIC_FLOATS,
+    ['B'] = MAGIC_BOOLS,  ['L'] = MAGIC_TENSORS, ['Q'] = MAGIC_SCALARS,
+};
 
 static int check_tensor(struct plan *plan, const char *name, const aclTensor *tensor)
 {
@@ -282,7 +267,7 @@ static int check_args(struct plan *plan, const union op_value *arg)
         }
         if (param->kind == 's')
             continue;
-        if (!object_is(arg[p].tensor, kind_magic(param->kind)))
+        if (!object_is(arg[p].tensor, kind_magic[(int)param->kind]))
             return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "%s %s was destroyed or never created.",
                              kind_name(param->kind), param->name);
         if (param->kind == 'T')

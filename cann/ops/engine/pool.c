@@ -9,17 +9,8 @@
 
 #include "ops/plan.h"
 
-enum { BATCH = 32, LOCAL_MAX = 2 * BATCH, SLAB_BYTES = 65536 };
+enum { SLAB_BYTES = 65536 };
 #define RESERVED ((size_t)4 << 30)
-
-struct local_list {
-    struct object *head;
-    uint32_t count;
-};
-
-struct local {
-    struct local_list list[POOLS];
-};
 
 static struct pool {
     size_t bytes;
@@ -35,8 +26,7 @@ _Static_assert(sizeof(struct aclScalar) <= 64, "a scalar fits its pool");
 
 struct pool_range pool_ranges[POOLS];
 
-/* Eight bytes of static TLS: the cheapest access, also in a library that was dlopened. */
-static _Thread_local struct local *mine __attribute__((tls_model("initial-exec")));
+_Thread_local struct pool_list *pool_mine;
 static pthread_key_t leaving;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -53,7 +43,7 @@ static void unlock_all(void)
 }
 
 /* Gives the first `count` of a local list to everybody. */
-static void share(struct pool *pool, struct local_list *list, uint32_t count)
+static void share(struct pool *pool, struct pool_list *list, uint32_t count)
 {
     struct object *first = list->head, *last = first;
     for (uint32_t i = 1; i < count; i++)
@@ -68,12 +58,12 @@ static void share(struct pool *pool, struct local_list *list, uint32_t count)
 
 static void leave(void *arg)
 {
-    struct local *l = arg;
-    mine = NULL;
+    struct pool_list *lists = arg;
+    pool_mine = NULL;
     for (int i = 0; i < POOLS; i++)
-        if (l->list[i].count)
-            share(&pools[i], &l->list[i], l->list[i].count);
-    free(l);
+        if (lists[i].count)
+            share(&pools[i], &lists[i], lists[i].count);
+    free(lists);
 }
 
 static void start(void)
@@ -82,22 +72,24 @@ static void start(void)
     pthread_atfork(lock_all, unlock_all, unlock_all);
 }
 
-static struct local *enter(void)
+/* The thread's lists; NULL when memory is short. */
+static struct pool_list *enter(void)
 {
+    if (pool_mine)
+        return pool_mine;
     pthread_once(&once, start);
-    struct local *l = calloc(1, sizeof *l);
-    if (l && pthread_setspecific(leaving, l)) {
-        free(l);
-        l = NULL;
+    struct pool_list *lists = calloc(POOLS, sizeof *lists);
+    if (lists && pthread_setspecific(leaving, lists)) {
+        free(lists);
+        lists = NULL;
     }
-    mine = l;
-    return l;
+    return pool_mine = lists;
 }
 
-static bool take_shared(struct pool *pool, struct local_list *list)
+static bool take_shared(struct pool *pool, struct pool_list *list)
 {
     pthread_mutex_lock(&pool->lock);
-    while (pool->shared && list->count < BATCH) {
+    while (pool->shared && list->count < POOL_BATCH) {
         struct object *o = pool->shared;
         pool->shared = o->next;
         o->next = list->head;
@@ -129,7 +121,7 @@ static char *next_slab(enum pool_id id)
     return slab;
 }
 
-static bool refill(enum pool_id id, struct local_list *list)
+static bool refill(enum pool_id id, struct pool_list *list)
 {
     size_t bytes = pools[id].bytes;
     if (take_shared(&pools[id], list))
@@ -146,36 +138,28 @@ static bool refill(enum pool_id id, struct local_list *list)
     return true;
 }
 
-void *pool_get(enum pool_id id, enum object_magic magic)
+struct object *pool_more(enum pool_id id)
 {
-    struct local *l = mine;
-    if (!l && !(l = enter()))
+    struct pool_list *lists = enter();
+    if (!lists || (!lists[id].head && !refill(id, &lists[id])))
         return NULL;
-    struct local_list *list = &l->list[id];
-    if (!list->head && !refill(id, list))
-        return NULL;
-    struct object *o = list->head;
-    list->head = o->next;
-    list->count--;
-    o->magic = magic;
-    o->generation++;
+    struct object *o = lists[id].head;
+    lists[id].head = o->next;
+    lists[id].count--;
     return o;
 }
 
-void pool_put(enum pool_id id, void *object)
+void pool_spill(enum pool_id id, struct object *object)
 {
-    struct object *o = object;
-    o->magic = MAGIC_FREE;
-    struct local *l = mine;
-    if (!l && !(l = enter())) { /* no memory for a local list: straight to the shared one */
-        struct local_list one = {o, 1};
-        o->next = NULL;
+    struct pool_list one = {object, 1}, *lists = enter();
+    object->next = NULL;
+    if (!lists) { /* no memory for a list of the thread's: straight to the shared one */
         share(&pools[id], &one, 1);
         return;
     }
-    struct local_list *list = &l->list[id];
-    o->next = list->head;
-    list->head = o;
-    if (++list->count > LOCAL_MAX)
-        share(&pools[id], list, BATCH);
+    struct pool_list *list = &lists[id];
+    object->next = list->head;
+    list->head = object;
+    if (++list->count > POOL_LOCAL_MAX)
+        share(&pools[id], list, POOL_BATCH);
 }

@@ -61,18 +61,36 @@ static bool strides_of(struct view *v, const int64_t *stride, int64_t *span)
     return true;
 }
 
-static bool describe(aclTensor *t, const int64_t *dims, uint64_t rank, aclDataType dtype, const int64_t *stride,
-                     int64_t offset, aclFormat format, const int64_t *storage_dims, uint64_t storage_rank, void *data)
+/* Shape and bounds of an ordinary view in one pass: no dimension empty, one dense storage, everything far from 2^63.
+ * False: measure() decides, and says what is wrong. */
+static inline bool plain(aclTensor *t, const int64_t *dims, uint64_t rank, const int64_t *stride, int64_t offset,
+                         const int64_t *storage_dims, uint64_t storage_rank)
+{
+    int64_t step = 1, last = offset, reach;
+    if (rank > VIEW_RANK_MAX || (rank && !dims) || storage_rank != 1 || !storage_dims)
+        return false;
+    bool odd = offset < 0;
+    for (int32_t i = (int32_t)rank; i-- > 0;) {
+        int64_t d = dims[i], s = stride ? stride[i] : step;
+        if (d <= 0 || s < 0)
+            return false;
+        t->view.dim[i] = d;
+        t->view.stride[i] = s;
+        odd |= __builtin_mul_overflow(step, d, &step);
+        odd |= __builtin_mul_overflow(d - 1, s, &reach);
+        odd |= __builtin_add_overflow(last, reach, &last);
+    }
+    return !odd && last < storage_dims[0] && step <= INT64_MAX / 16 && storage_dims[0] <= INT64_MAX / 16; /* bytes */
+}
+
+/* The same for every view, checked step by step. */
+static bool measure(aclTensor *t, const int64_t *dims, uint64_t rank, size_t element, const int64_t *stride,
+                    int64_t offset, const int64_t *storage_dims, uint64_t storage_rank)
 {
     int64_t count, storage_count, span, end;
-    size_t element = dtype_size(dtype);
-    if (!element && strcmp(dtype_name(dtype), "DT_UNDEFINED") == 0)
-        return BAD("The data type %d of a tensor is unknown.", (int)dtype);
     if (!product_of("view shape", rank, dims, element, &count) ||
         !product_of("storage shape", storage_rank, storage_dims, element, &storage_count))
         return false;
-    t->view.dtype = dtype;
-    t->view.rank = (int32_t)rank;
     for (uint64_t i = 0; i < rank; i++)
         t->view.dim[i] = dims[i];
     if (!strides_of(&t->view, stride, &span))
@@ -86,6 +104,20 @@ static bool describe(aclTensor *t, const int64_t *dims, uint64_t rank, aclDataTy
         return BAD("The view %s with offset %ld needs %ld elements of storage, but the storage has %ld.",
                    shape_text(text, sizeof text, t->view.rank, t->view.dim), (long)offset, (long)end,
                    (long)storage_count);
+    return true;
+}
+
+static bool describe(aclTensor *t, const int64_t *dims, uint64_t rank, aclDataType dtype, const int64_t *stride,
+                     int64_t offset, aclFormat format, const int64_t *storage_dims, uint64_t storage_rank, void *data)
+{
+    size_t element = dtype_size(dtype);
+    if (!element && strcmp(dtype_name(dtype), "DT_UNDEFINED") == 0)
+        return BAD("The data type %d of a tensor is unknown.", (int)dtype);
+    t->view.dtype = dtype;
+    t->view.rank = (int32_t)rank;
+    if (!plain(t, dims, rank, stride, offset, storage_dims, storage_rank) &&
+        !measure(t, dims, rank, element, stride, offset, storage_dims, storage_rank))
+        return false;
     t->storage = data;
     t->offset = offset;
     t->view.data = data ? (char *)data + offset * (int64_t)element : NULL;

@@ -126,6 +126,14 @@ static c10::TensorImpl *argument_impl(call *c, int i)
     return static_cast<c10::TensorImpl *>(c->tensor[i]->impl);
 }
 
+// Is result k written to a given tensor that has this shape already? Then nobody asks for a layout.
+static bool fits_given(call *c, int k, int32_t rank, const int64_t *size)
+{
+    const result_fact &fact = c->schema->result[k];
+    return (fact.how == RESULT_OUT || fact.how == RESULT_INPLACE) &&
+           argument_impl(c, fact.arg)->sizes() == dims(rank, size);
+}
+
 static npu_tensor *make_result(call *c, int k, aclDataType dtype, int32_t rank, const int64_t *size,
                                const int64_t *stride)
 {
@@ -270,7 +278,8 @@ npu_tensor *result_pointwise(call *c, int k, aclDataType dtype, int32_t rank, co
                              const npu_tensor *const *inputs, int n)
 {
     int64_t stride[64];
-    return make_result(c, k, dtype, rank, size, pointwise_strides(inputs, n, rank, size, stride) ? stride : nullptr);
+    bool laid = !fits_given(c, k, rank, size) && pointwise_strides(inputs, n, rank, size, stride);
+    return make_result(c, k, dtype, rank, size, laid ? stride : nullptr);
 }
 
 void result_undefined(call *c, int k)

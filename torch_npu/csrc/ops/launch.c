@@ -97,7 +97,7 @@ static aclTensor *wrap_tensor(struct call *c, const struct npu_tensor *t)
         if (call_failed(c))
             return NULL;
     }
-    int64_t storage = t->storage_bytes / (int64_t)dtype_bytes(t->dtype);
+    int64_t storage = t->storage_bytes >> __builtin_ctzll(dtype_bytes(t->dtype)); /* sizes are powers of two */
     return cann.aclCreateTensor(t->size, (uint64_t)t->rank, t->dtype, t->stride, t->offset,
                                 t->rank < 6 ? by_rank[t->rank] : ACL_FORMAT_ND, &storage, 1, t->data);
 }
@@ -158,14 +158,12 @@ static bool wrap(struct call *c, char letter, const union aclnn_value *v, union 
 
 static void unwrap(char letter, union aclnn_native native)
 {
-    if (letter == 'T') {
-        if (native.p)
-            cann.aclDestroyTensor(native.p);
-        return;
-    }
-    if (!strchr("SLQIBF", letter) || !native.p)
+    if (!native.p)
         return;
     switch (letter) {
+    case 'T':
+        cann.aclDestroyTensor(native.p);
+        break;
     case 'S':
         cann.aclDestroyScalar(native.p);
         break;
@@ -184,7 +182,7 @@ static void unwrap(char letter, union aclnn_native native)
     case 'F':
         cann.aclDestroyFloatArray(native.p);
         break;
-    default:
+    default: /* numbers and strings */
         break;
     }
 }
