@@ -141,40 +141,53 @@ void callback_forget(struct stream *s)
 }
 
 struct launch {
-    struct report *report;
+    struct stream *stream; /* that the callback was launched on: whose subscriber runs it */
+    aclrtCallback fn;
+    void *data;
     bool block;
+    struct report *report; /* for the first run */
 };
 
+/* Once for each run: a captured callback comes again with every execution of its graph. */
 static int run_launch(void *arg)
 {
     struct launch *l = arg;
     struct stream *s = stream_running();
+    struct report *r = l->report ? l->report : calloc(1, sizeof *r);
+    if (!r)
+        return fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "the host is out of memory");
+    l->report = NULL;
+    r->fn = l->fn;
+    r->data = l->data;
+    atomic_store(&r->references, 2);
     pthread_mutex_lock(&lock);
-    struct subscription *sub = *find(s);
+    struct subscription *sub = *find(l->stream);
     struct queue *q = sub ? queue_of(sub->thread, false) : NULL;
     if (q) {
-        atomic_fetch_add(&l->report->references, 1);
         if (q->first)
-            q->last->next = l->report;
+            q->last->next = r;
         else
-            q->first = l->report;
-        q->last = l->report;
+            q->first = r;
+        q->last = r;
         atomic_fetch_add(&q->word, 1);
         futex_wake(&q->word, 1, false);
     }
     pthread_mutex_unlock(&lock);
-    if (!q)
+    if (!q) {
+        free(r);
         return fail(ACL_ERROR_RT_STREAM_NO_CB_REG, "no thread processes the callbacks of stream %u", s->handle.id);
-    while (l->block && !atomic_load(&l->report->state))
-        if (!stream_pause(s, &l->report->state, 0, false))
+    }
+    while (l->block && !atomic_load(&r->state))
+        if (!stream_pause(s, &r->state, 0, false))
             break;
+    drop_report(r);
     return ACL_SUCCESS;
 }
 
 static void release_launch(void *arg)
 {
     struct launch *l = arg;
-    drop_report(l->report);
+    free(l->report);
     free(l);
 }
 
@@ -197,10 +210,7 @@ aclError aclrtLaunchCallback(aclrtCallback fn, void *userData, aclrtCallbackBloc
         free(r);
         return fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "the host is out of memory");
     }
-    r->fn = fn;
-    r->data = userData;
-    atomic_store(&r->references, 1);
-    *l = (struct launch){r, blockType == ACL_CALLBACK_BLOCK};
+    *l = (struct launch){s, fn, userData, blockType == ACL_CALLBACK_BLOCK, r};
     return stream_push(s, &(struct task){run_launch, release_launch, l, 0, {"Callback", NULL}});
 }
 

@@ -3,6 +3,7 @@
 #include "context.h"
 
 #include "base/options.h"
+#include "capture.h"
 #include "door.h"
 #include "error.h"
 #include "stream.h"
@@ -82,6 +83,7 @@ void context_free(struct context *c, bool force)
 {
     if (!handle_retire(c))
         return;
+    graph_forget_context(c);
     handle_each(&stream_table, force ? force_stream_of : free_stream_of, c);
     handle_free(&context_table, c);
 }

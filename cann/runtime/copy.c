@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture.h"
 #include "error.h"
 #include "memory.h"
 #include "stream.h"
@@ -141,9 +142,23 @@ static bool pinned(const void *p)
     return memory_find(p).kind != RANGE_NONE;
 }
 
+static int check_pageable(aclrtStream stream)
+{
+    struct stream *s;
+    TRY(stream_get(stream, &s));
+    if (capture_has(s))
+        return fail(
+            ACL_ERROR_RT_PARAM_INVALID,
+            "Asynchronous copy task failed. Reason: The pageable memory copy task does not support graph capture: "
+            "host memory must come from aclrtMallocHost or be registered");
+    return capture_check_unsafe("Asynchronous memory copy");
+}
+
 static int enqueue(struct copy *c, bool to, bool from, aclrtStream stream)
 {
     bool wait = !to && !pinned(c->dst), stage = !from && !c->fill && !pinned(c->src);
+    if ((wait || stage) && __builtin_expect(capture_any(), 0))
+        TRY(check_pageable(stream));
     size_t bytes = stage && c->height == 1 && c->width <= STAGED ? c->width : 0;
     struct copy *task = malloc(sizeof *task + bytes);
     if (!task)
@@ -176,6 +191,7 @@ static int copy(void *dst, size_t destMax, const void *src, size_t count, aclrtM
     TRY(check_copy(&c, kind, &to, &from));
     if (async)
         return enqueue(&c, to, from, stream);
+    TRY(capture_check_unsafe("MemCopySync"));
     run_copy(&c);
     return ACL_SUCCESS;
 }
@@ -212,6 +228,7 @@ static int copy_2d(void *dst, size_t dpitch, const void *src, size_t spitch, siz
     TRY(check_copy(&c, kind, &to, &from));
     if (async)
         return enqueue(&c, to, from, stream);
+    TRY(capture_check_unsafe("MemCopy2DSync"));
     run_copy(&c);
     return ACL_SUCCESS;
 }
@@ -243,6 +260,7 @@ static int fill(void *p, size_t max, uint32_t value, size_t bytes, bool async, a
     struct copy c = {.dst = memory_usable(p), .width = bytes, .height = 1, .value = value, .fill = true};
     if (async)
         return enqueue(&c, device, false, stream);
+    TRY(capture_check_unsafe("MemSetSync"));
     run_copy(&c);
     return ACL_SUCCESS;
 }

@@ -11,6 +11,7 @@
 #include "base/futex.h"
 #include "base/options.h"
 #include "callback.h"
+#include "capture.h"
 #include "context.h"
 #include "door.h"
 #include "error.h"
@@ -240,6 +241,7 @@ aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout)
     struct device *d = device_current();
     if (!d)
         return fail_code();
+    TRY(capture_check_device(d, "Synchronizing a device"));
     struct sync sync = {d, timeout < 0 ? INT64_MAX : clock_ns() + (int64_t)timeout * 1000000, 0};
     int status = handle_each(&stream_table, sync_one, &sync);
     if (status)

@@ -28,9 +28,11 @@ struct task_note {
     const char *where; /* Python line or NULL */
 };
 
-/* A unit of work in a stream. run() is called once, on a device thread or on the caller's when the stream is idle and
- * the task is small; a status other than 0 (it has called fail()) becomes the stream's pending error. release() is
- * called exactly once afterwards, also when the task was never run (stream aborted); it may be NULL. */
+/* A unit of work in a stream. run() is called on a device thread, or on the caller's when the stream is idle and the
+ * task is small; a status other than 0 (it has called fail()) becomes the stream's pending error. On a stream that
+ * captures a graph it is not called now, but once for each execution of the graph, one after the other: run() must
+ * leave its arg as it found it. release() is called exactly once afterwards, also when the task was never run (stream
+ * aborted); it may be NULL. */
 struct task {
     int (*run)(void *arg);
     void (*release)(void *arg);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Events; see event.h. A record on an idle stream completes at once; else it is a task of the stream, so that its time
- * is the device's. Generations are compared as differences, so they may wrap. */
+ * is the device's. Generations are compared as differences, so they may wrap. Records and waits on streams that capture
+ * go to the capture (capture.h). */
 #include "event.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/futex.h"
+#include "capture.h"
 #include "door.h"
 #include "error.h"
 #include "pool.h"
@@ -39,7 +41,12 @@ static bool complete(const struct event *e)
     return reached(atomic_load_explicit(e->done, memory_order_acquire), recorded);
 }
 
-static void unref(struct event *e)
+void event_ref(struct event *e)
+{
+    atomic_fetch_add(&e->references, 1);
+}
+
+void event_unref(struct event *e)
 {
     if (atomic_fetch_sub(&e->references, 1) != 1)
         return;
@@ -48,7 +55,7 @@ static void unref(struct event *e)
     handle_free(&event_table, e);
 }
 
-static void set_done(struct event *e, uint32_t generation)
+void event_set_done(struct event *e, uint32_t generation)
 {
     uint32_t done = atomic_load(e->done);
     if (generation == atomic_load(e->recorded))
@@ -57,6 +64,18 @@ static void set_done(struct event *e, uint32_t generation)
         ;
     if (atomic_load(e->waiters))
         futex_wake(e->done, INT32_MAX, e->record != NULL);
+}
+
+uint32_t event_newest(const struct event *e)
+{
+    return atomic_load(e->recorded);
+}
+
+uint32_t event_next(struct event *e, struct stream *s)
+{
+    uint32_t generation = atomic_fetch_add(e->recorded, 1) + 1;
+    atomic_store(&e->stream, s);
+    return generation;
 }
 
 static void use_words(struct event *e, _Atomic uint32_t *words, _Atomic int64_t *time)
@@ -90,7 +109,7 @@ static int create(aclrtEvent *event, uint32_t flags)
         e->record = record_new(SHARE_EVENT, &e->fd);
         if (!e->record) {
             handle_retire(e);
-            unref(e);
+            event_unref(e);
             return fail_code();
         }
         atomic_store(&e->record->anyone, 1);
@@ -136,7 +155,7 @@ aclError aclrtDestroyEvent(aclrtEvent event)
     struct event *e = event_get(event);
     if (!e || !handle_retire(e))
         return e ? ACL_ERROR_RT_INVALID_HANDLE : fail_code();
-    unref(e);
+    event_unref(e);
     return ACL_SUCCESS;
 }
 
@@ -152,7 +171,7 @@ static struct mark *mark_new(struct event *e, uint32_t generation)
     struct mark *m = malloc(sizeof *m);
     if (m) {
         *m = (struct mark){e, generation, 0};
-        atomic_fetch_add(&e->references, 1);
+        event_ref(e);
     }
     return m;
 }
@@ -160,14 +179,14 @@ static struct mark *mark_new(struct event *e, uint32_t generation)
 static void mark_free(void *arg)
 {
     struct mark *m = arg;
-    unref(m->event);
+    event_unref(m->event);
     free(m);
 }
 
 static int run_record(void *arg)
 {
     struct mark *m = arg;
-    set_done(m->event, m->generation);
+    event_set_done(m->event, m->generation);
     return ACL_SUCCESS;
 }
 
@@ -175,23 +194,82 @@ static int run_record(void *arg)
 static void release_record(void *arg)
 {
     struct mark *m = arg;
-    set_done(m->event, m->generation);
+    event_set_done(m->event, m->generation);
     mark_free(m);
 }
+
+/* ---- events made with ACL_EVENT_EXTERNAL: a flag that streams set, await and clear ---- */
+
+static int run_set(void *arg)
+{
+    struct mark *m = arg;
+    atomic_store(m->event->time, clock_ns());
+    atomic_store(m->event->done, 1);
+    futex_wake(m->event->done, INT32_MAX, m->event->record != NULL);
+    return ACL_SUCCESS;
+}
+
+static int run_clear(void *arg)
+{
+    struct mark *m = arg;
+    atomic_store(m->event->done, 0);
+    return ACL_SUCCESS;
+}
+
+static int run_await_flag(void *arg)
+{
+    struct mark *m = arg;
+    return event_await(m->event, 1, m->limit);
+}
+
+static bool is_flag(const struct event *e)
+{
+    return e->flags & ACL_EVENT_EXTERNAL;
+}
+
+static int push_flag(struct event *e, struct stream *s, int (*run)(void *), int64_t limit)
+{
+    struct mark *m = mark_new(e, 1);
+    if (!m)
+        return fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "the host is out of memory");
+    m->limit = limit;
+    if (run != run_await_flag)
+        return stream_enqueue(
+            s, &(struct task){run, mark_free, m, 0, {run == run_set ? "EventRecord" : "EventReset", NULL}});
+    return stream_push(s, &(struct task){run, mark_free, m, 0, {"EventWait", NULL}});
+}
+
+static int refuse_flag(const struct event *e, const char *what)
+{
+    return is_flag(e) ? fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+                             "The current system or device does not support %s event %u: it was created with "
+                             "ACL_EVENT_EXTERNAL",
+                             what, e->handle.id)
+                      : ACL_SUCCESS;
+}
+
+/* ---- recording and waiting ---- */
 
 static int record(struct event *e, aclrtStream stream)
 {
     struct stream *s;
     TRY(stream_get(stream, &s));
-    uint32_t generation = atomic_fetch_add(e->recorded, 1) + 1;
-    atomic_store(&e->stream, s);
+    if (is_flag(e))
+        return push_flag(e, s, run_set, 0);
+    if (__builtin_expect(capture_any(), 0)) {
+        bool taken = false;
+        int status = capture_record(s, e, &taken);
+        if (taken)
+            return status;
+    }
+    uint32_t generation = event_next(e, s);
     if (stream_is_idle(s)) {
-        set_done(e, generation);
+        event_set_done(e, generation);
         return ACL_SUCCESS;
     }
     struct mark *m = mark_new(e, generation);
     if (!m) {
-        set_done(e, generation);
+        event_set_done(e, generation);
         return fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "the host is out of memory");
     }
     return stream_push(s, &(struct task){run_record, release_record, m, 0, {NULL, NULL}});
@@ -207,22 +285,27 @@ aclError aclrtRecordEventWithFlag(aclrtEvent event, aclrtStream stream, uint32_t
 {
     if (flag & ~(uint32_t)ACL_EVENT_RECORD_EXTERNAL)
         return fail(ACL_ERROR_RT_PARAM_INVALID, "record flag 0x%x is unknown", flag);
-    return aclrtRecordEvent(event, stream);
+    struct event *e = event_get(event);
+    struct stream *s;
+    if (!e)
+        return fail_code();
+    if (!flag || is_flag(e))
+        return record(e, stream);
+    TRY(stream_get(stream, &s));
+    return capture_external(s, e, NODE_RECORD_EXTERNAL);
 }
 
-static int run_wait(void *arg)
+int event_await(struct event *e, uint32_t generation, int64_t limit_ns)
 {
-    struct mark *m = arg;
-    struct event *e = m->event;
     struct stream *s = stream_running();
     uint32_t done;
-    int64_t limit = m->limit ? clock_ns() + m->limit : INT64_MAX;
+    int64_t limit = limit_ns ? clock_ns() + limit_ns : INT64_MAX;
     int status = ACL_SUCCESS;
     atomic_fetch_add(e->waiters, 1);
-    while (!reached(done = atomic_load(e->done), m->generation)) {
+    while (!reached(done = atomic_load(e->done), generation)) {
         if (clock_ns() >= limit) {
             status = fail(ACL_ERROR_RT_TASK_TIMEOUT, "stream %u waited longer than %lld ms for event %u", s->handle.id,
-                          (long long)(m->limit / 1000000), e->handle.id);
+                          (long long)(limit_ns / 1000000), e->handle.id);
             break;
         }
         if (!stream_pause(s, e->done, done, e->record != NULL))
@@ -230,6 +313,12 @@ static int run_wait(void *arg)
     }
     atomic_fetch_sub(e->waiters, 1);
     return status;
+}
+
+static int run_wait(void *arg)
+{
+    struct mark *m = arg;
+    return event_await(m->event, m->generation, m->limit);
 }
 
 static void release_wait(void *arg)
@@ -246,6 +335,14 @@ static int wait(aclrtStream stream, aclrtEvent event, int64_t limit_ns)
     if (!e)
         return fail_code();
     TRY(stream_get(stream, &s));
+    if (is_flag(e))
+        return push_flag(e, s, run_await_flag, limit_ns);
+    if (__builtin_expect(capture_any(), 0)) {
+        bool taken = false;
+        int status = capture_wait(s, e, &taken);
+        if (taken)
+            return status;
+    }
     if (complete(e) || (!e->foreign && atomic_load(&e->stream) == s))
         return ACL_SUCCESS;
     struct mark *m = mark_new(e, atomic_load(e->recorded));
@@ -265,6 +362,14 @@ aclError aclrtStreamWaitEventWithFlag(aclrtStream stream, aclrtEvent event, uint
 {
     if (flag & ~(uint32_t)ACL_EVENT_WAIT_EXTERNAL)
         return fail(ACL_ERROR_RT_PARAM_INVALID, "wait flag 0x%x is unknown", flag);
+    struct event *e = event_get(event);
+    struct stream *s;
+    if (!e)
+        return fail_code();
+    if (flag && !is_flag(e)) {
+        TRY(stream_get(stream, &s));
+        return capture_external(s, e, NODE_WAIT_EXTERNAL);
+    }
     return wait(stream, event, timeout ? (int64_t)timeout * 1000000 : settings_wait_ns());
 }
 
@@ -289,10 +394,16 @@ aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream)
     struct stream *s;
     if (!e)
         return fail_code();
+    if (is_flag(e)) {
+        TRY(stream_get(stream, &s));
+        return push_flag(e, s, run_clear, 0);
+    }
     if (!(e->flags & ACL_EVENT_SYNC))
         return fail(ACL_ERROR_RT_PARAM_INVALID, "event %u was created without ACL_EVENT_SYNC and cannot be reset",
                     e->handle.id);
     TRY(stream_get(stream, &s));
+    if (capture_has(s))
+        return ACL_SUCCESS; /* in a graph each execution begins anew */
     struct mark *m = mark_new(e, atomic_load(e->recorded));
     if (!m)
         return fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "the host is out of memory");
@@ -310,6 +421,8 @@ aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus *status)
     struct event *e = event_get(event);
     if (!e)
         return fail_code();
+    TRY(refuse_flag(e, "querying"));
+    TRY(capture_check_event(e, "Event query"));
     *status = complete(e) ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
     return ACL_SUCCESS;
 }
@@ -320,6 +433,8 @@ aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus *statu
     struct event *e = event_get(event);
     if (!e)
         return fail_code();
+    TRY(refuse_flag(e, "querying"));
+    TRY(capture_check_event(e, "Event status query"));
     *status = recorded(e) && complete(e) ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
     return ACL_SUCCESS;
 }
@@ -330,6 +445,8 @@ aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus *statu
     struct event *e = event_get(event);
     if (!e)
         return fail_code();
+    TRY(refuse_flag(e, "querying"));
+    TRY(capture_check_event(e, "Event waiting status query"));
     *status = atomic_load(&e->waits) == 0 ? ACL_EVENT_WAIT_STATUS_COMPLETE : ACL_EVENT_WAIT_STATUS_NOT_READY;
     return ACL_SUCCESS;
 }
@@ -341,6 +458,8 @@ aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout)
     struct event *e = event_get(event);
     if (!e)
         return fail_code();
+    TRY(refuse_flag(e, "synchronizing"));
+    TRY(capture_check_event(e, "Event synchronization"));
     uint32_t goal = atomic_load(e->recorded), done;
     if (reached(atomic_load(e->done), goal))
         return ACL_SUCCESS;
@@ -361,7 +480,7 @@ aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout)
         }
     }
     atomic_fetch_sub(e->waiters, 1);
-    unref(e);
+    event_unref(e);
     return status;
 }
 
@@ -375,6 +494,8 @@ static int time_of(aclrtEvent event, int64_t *ns)
     struct event *e = event_get(event);
     if (!e)
         return fail_code();
+    TRY(refuse_flag(e, "taking the time of"));
+    TRY(capture_check_event(e, "Computing the elapsed time between two events"));
     if (!(e->flags & ACL_EVENT_TIME_LINE))
         return fail(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, "event %u was created without ACL_EVENT_TIME_LINE",
                     e->handle.id);

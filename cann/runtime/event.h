@@ -28,6 +28,23 @@ struct event {
     _Atomic int64_t *time; /* ns, of the newest finished generation */
     _Atomic uint32_t own[3];
     _Atomic int64_t own_time;
+    /* Recorded in a capture: which, on which lane, after how many of its nodes. Under the capture lock; 0: in none. An
+     * event made with ACL_EVENT_EXTERNAL has no generations: `done` is 1 from a record to the next reset. */
+    _Atomic uint64_t capture;
+    uint32_t capture_lane, capture_count;
 };
+
+void event_ref(struct event *event);
+void event_unref(struct event *event);
+
+/* A new generation that counts as recorded on the stream; the newest one; that generation has happened. */
+uint32_t event_next(struct event *event, struct stream *stream);
+uint32_t event_newest(const struct event *event);
+void event_set_done(struct event *event, uint32_t generation);
+
+/* On a stream's task: waits until the generation has happened, at most limit ns (0: no limit), or the stream is
+ * aborted.
+ */
+int event_await(struct event *event, uint32_t generation, int64_t limit);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "capture.h"
 #include "context.h"
 #include "error.h"
 #include "local.h"
@@ -38,7 +39,7 @@ static struct stream *peek(aclrtStream handle)
 static bool idle(aclrtStream stream)
 {
     struct stream *s = peek(stream);
-    return !s || stream_is_idle(s);
+    return !s || (stream_is_idle(s) && !capture_has(s));
 }
 
 static aclError take_error(aclrtStream stream)
@@ -51,6 +52,7 @@ static aclError wait_for(aclrtStream stream, int32_t ms)
 {
     struct stream *s = NULL;
     TRY(stream_get(stream, &s));
+    TRY(capture_check_stream(s, "Synchronizing a stream"));
     return stream_wait(s, ms);
 }
 

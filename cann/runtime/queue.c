@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "callback.h"
+#include "capture.h"
 #include "door.h"
 #include "error.h"
 #include "stream.h"
@@ -100,6 +101,7 @@ static int destroy(aclrtStream stream, bool force)
         return fail(ACL_ERROR_RT_PARAM_INVALID, "the default stream of a context cannot be destroyed");
     if (stream_running() == s)
         return fail(ACL_ERROR_RT_PARAM_INVALID, "a stream cannot be destroyed by its own callback");
+    TRY(capture_check_stream(s, "Stream destruction"));
     callback_stream(s, ACL_RT_STREAM_STATE_DESTROY_PRE);
     stream_free(s, force);
     return ACL_SUCCESS;
@@ -123,6 +125,7 @@ aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout)
     TRY(stream_get(stream, &s));
     if (stream_running() == s)
         return fail(ACL_ERROR_RT_PARAM_INVALID, "a stream cannot be synchronized by its own callback");
+    TRY(capture_check_stream(s, "Synchronizing a stream"));
     if (stream_wait(s, timeout))
         return fail(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, "stream %u has not finished within %d ms", s->handle.id, timeout);
     return stream_take_error(s);
@@ -138,6 +141,7 @@ aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus *status)
     CHECK_ARG(status);
     struct stream *s;
     TRY(stream_get(stream, &s));
+    TRY(capture_check_stream(s, "Querying a stream"));
     *status = stream_is_idle(s) ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
     return ACL_SUCCESS;
 }

@@ -19,6 +19,7 @@
 #include "base/futex.h"
 #include "base/options.h"
 #include "callback.h"
+#include "capture.h"
 #include "error.h"
 #include "fault.h"
 #include "local.h"
@@ -94,8 +95,7 @@ static const char *name_of(const struct task *task)
     return task->note.name ? task->note.name : "a task";
 }
 
-/* Runs one task, with what log level 1 and fault injection ask for. note: "name\0where" or NULL. */
-static int run_task(struct local *me, struct stream *s, const struct task *task, const char *note)
+int stream_run(struct local *me, struct stream *s, const struct task *task, const char *note)
 {
     struct stream *outer = me->running;
     uint64_t outer_work = me->work;
@@ -129,6 +129,12 @@ static int run_task(struct local *me, struct stream *s, const struct task *task,
         }
         callback_exception(s, task_id(s), status);
     }
+    return status;
+}
+
+static int run_task(struct local *me, struct stream *s, const struct task *task, const char *note)
+{
+    int status = stream_run(me, s, task, note);
     if (task->release)
         task->release(task->arg);
     return status;
@@ -188,6 +194,15 @@ int stream_take_error(struct stream *s)
         fail_text(status, text ? text : "a task failed");
     free(text);
     return status;
+}
+
+void stream_drop_error(struct stream *s)
+{
+    pthread_mutex_lock(&s->lock);
+    free(s->error_text);
+    s->error_text = NULL;
+    atomic_store(&s->failed, false);
+    pthread_mutex_unlock(&s->lock);
 }
 
 static void finish(struct stream *s)
@@ -272,7 +287,7 @@ static void *serve(void *arg)
         if (i + 1 == atomic_load_explicit(&s->pushed, memory_order_acquire)) {
             pthread_mutex_lock(&s->lock);
             if (i + 1 == atomic_load(&s->pushed))
-                atomic_store_explicit(&s->state, STREAM_IDLE, memory_order_release);
+                atomic_store_explicit(&s->state, s->diverted ? STREAM_DIVERTED : STREAM_IDLE, memory_order_release);
             finish(s);
             pthread_mutex_unlock(&s->lock);
         } else {
@@ -335,11 +350,15 @@ static int drop(const struct task *task, int status)
     return status;
 }
 
-int stream_push(struct stream *s, const struct task *task)
+static int push(struct stream *s, const struct task *task, bool waits)
 {
     struct local *me = local();
     char *note = me->noted ? take_note(me) : NULL;
     pthread_mutex_lock(&s->lock);
+    if (__builtin_expect(s->diverted, 0)) {
+        pthread_mutex_unlock(&s->lock);
+        return capture_task(s, task, note, waits);
+    }
     while (atomic_load(&s->pushed) - atomic_load(&s->finished) >= RING) {
         uint64_t full = atomic_load(&s->finished);
         pthread_mutex_unlock(&s->lock);
@@ -372,6 +391,36 @@ int stream_push(struct stream *s, const struct task *task)
     if (state == STREAM_DEVICE)
         wake_device(s);
     return ACL_SUCCESS;
+}
+
+int stream_push(struct stream *s, const struct task *task)
+{
+    return push(s, task, true);
+}
+
+int stream_divert(struct stream *s)
+{
+    if (stream_running() == s)
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "stream %u cannot be captured by its own task", s->handle.id);
+    for (;; sched_yield()) { /* another thread's task that runs at once is short */
+        pthread_mutex_lock(&s->lock);
+        uint32_t state = STREAM_IDLE;
+        bool gone = atomic_compare_exchange_strong(&s->state, &state, STREAM_DIVERTED) || state == STREAM_DEVICE;
+        if (gone)
+            s->diverted = true;
+        pthread_mutex_unlock(&s->lock);
+        if (gone)
+            return ACL_SUCCESS;
+    }
+}
+
+void stream_undivert(struct stream *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->diverted = false;
+    uint32_t state = STREAM_DIVERTED;
+    atomic_compare_exchange_strong(&s->state, &state, STREAM_IDLE);
+    pthread_mutex_unlock(&s->lock);
 }
 
 /* The stream is ours (AT_ONCE): runs the task, then gives the stream back or over to the device thread. */
@@ -426,7 +475,7 @@ int stream_enqueue(aclrtStream handle, const struct task *task)
         atomic_compare_exchange_strong_explicit(&s->state, &state, STREAM_AT_ONCE, memory_order_acquire,
                                                 memory_order_relaxed))
         return run_at_once(me, s, task);
-    status = stream_push(s, task);
+    status = push(s, task, false);
     if (status == 0 && blocking()) {
         stream_wait(s, -1);
         status = stream_take_error(s);
@@ -511,6 +560,7 @@ void stream_free(struct stream *s, bool force)
 {
     if (!handle_retire(s))
         return;
+    capture_forget(s);
     if (force)
         stream_abort(s, ACL_ERROR_RT_STREAM_ABORT);
     if (stream_running() != s)

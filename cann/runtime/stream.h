@@ -7,6 +7,8 @@
  *   AT_ONCE → AT_ONCE_QUEUED    somebody queued behind it (under `lock`); at its end it hands over to the device thread
  *   IDLE, AT_ONCE_QUEUED → DEVICE   (under `lock`) the device thread has work
  *   DEVICE → IDLE               (under `lock`) the queue is empty
+ *   IDLE ↔ DIVERTED             (under `lock`) tasks go to a capture instead of the queue (capture.h)
+ *   DEVICE → DIVERTED           (under `lock`) the queue is empty, and `diverted` was set meanwhile
  *
  * `pushed` and `finished` count queued tasks; what runs at once is finished when its call returns and is not counted.
  */
@@ -23,7 +25,10 @@
 #include "door.h"
 #include "handle.h"
 
-enum stream_state { STREAM_IDLE, STREAM_AT_ONCE, STREAM_AT_ONCE_QUEUED, STREAM_DEVICE };
+enum stream_state { STREAM_IDLE, STREAM_AT_ONCE, STREAM_AT_ONCE_QUEUED, STREAM_DEVICE, STREAM_DIVERTED };
+
+struct lane;
+struct update;
 
 struct slot {
     struct task task;
@@ -45,8 +50,11 @@ struct stream {
     _Alignas(64) pthread_mutex_t lock; /* producers; transitions named above */
     struct slot *ring;
     _Atomic uint64_t pushed;
-    bool threaded;       /* the device thread exists */
-    _Atomic bool failed; /* error and error_text are set */
+    bool threaded;               /* the device thread exists */
+    bool diverted;               /* tasks are not queued, but go to a capture or an update */
+    _Atomic(struct lane *) lane; /* of the capture; changed under the capture lock */
+    struct update *update;       /* of a task group; under the capture lock */
+    _Atomic bool failed;         /* error and error_text are set */
     int error;
     char *error_text;
     uint32_t failed_task;
@@ -77,6 +85,15 @@ void stream_free(struct stream *stream, bool force);
 /* Queues behind everything, also when the stream is idle: for tasks that wait. */
 int stream_push(struct stream *stream, const struct task *task);
 
+/* From now on tasks go to capture_task(). 0, or 107000 on the stream's own task. Under the capture lock. */
+int stream_divert(struct stream *stream);
+void stream_undivert(struct stream *stream);
+
+/* Runs a task at once on this thread, as part of the one that runs, with what logs and faults ask for; no release.
+ * note: "name\0where" or NULL. */
+struct local;
+int stream_run(struct local *me, struct stream *stream, const struct task *task, const char *note);
+
 /* Nothing queued and nothing running on the device thread. */
 static inline bool stream_is_idle(struct stream *stream)
 {
@@ -89,6 +106,7 @@ int stream_wait(struct stream *stream, int64_t ms);
 
 /* Pending error: returned with its text, and cleared. */
 int stream_take_error(struct stream *stream);
+void stream_drop_error(struct stream *stream);
 bool stream_has_error(struct stream *stream);
 
 /* Drops queued tasks and makes waiting ones give up; code becomes the pending error when something was dropped. */
