@@ -129,10 +129,8 @@ aclError aclrtSetDevice(int32_t deviceId)
     if (!d->primary)
         d->primary = context_new(d, true);
     c = d->primary;
-    if (c) {
+    if (c)
         d->set_count++;
-        usage_join(d);
-    }
     pthread_mutex_unlock(&d->lock);
     if (!c)
         return fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "too many contexts");

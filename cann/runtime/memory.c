@@ -415,6 +415,8 @@ int memory_alloc(struct device *device, size_t size, size_t align, void **out)
     pthread_mutex_lock(&lock);
     int status = alloc_locked(device, (size + ALIGN - 1) / ALIGN * ALIGN, align, out);
     pthread_mutex_unlock(&lock);
+    if (!status)
+        usage_join(device);
     return status;
 }
 

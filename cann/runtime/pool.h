@@ -13,7 +13,8 @@ int64_t spin_longest(void);
 int64_t spin_limit(int64_t *state, int64_t longest); /* state: 0 at first, the thread's own */
 void spin_adapt(int64_t *state, int64_t longest, int64_t idle_ns);
 
-/* Workers inside the open job, and the device (as the process counts; -1: none) that it computes for. For statistics. */
+/* Workers inside the open job, and the device (as the process counts; -1: none) that it computes for. For statistics.
+ */
 uint32_t pool_joined(int32_t *device);
 
 /* Child after fork: the workers do not exist here. */

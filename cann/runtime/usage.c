@@ -95,15 +95,31 @@ static void *sample(void *unused)
     return NULL;
 }
 
-void usage_join(struct device *device)
+static void publish_memory(struct stats_slot *slot, uint64_t bytes)
 {
-    if (atomic_load(&slots[device->id]))
-        return;
+    atomic_store_explicit(&slot->memory, bytes, memory_order_relaxed);
+    if (bytes > atomic_load_explicit(&slot->peak, memory_order_relaxed))
+        atomic_store_explicit(&slot->peak, bytes, memory_order_relaxed);
+}
+
+static void join(struct device *device)
+{
     struct stats_slot *slot = stats_join(device->physical, (uint64_t)option_number(OPTION_MEMORY));
-    atomic_store(&slot->memory, atomic_load(&memory[device->id]));
+    publish_memory(slot, atomic_load(&memory[device->id]));
     atomic_store_explicit(&slots[device->id], slot, memory_order_release);
     if (!atomic_exchange(&sampling, true) && thread_start(sample, NULL, "npu-usage"))
         atomic_store(&sampling, false);
+}
+
+void usage_join(struct device *device)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    if (atomic_load_explicit(&slots[device->id], memory_order_acquire))
+        return;
+    pthread_mutex_lock(&lock);
+    if (!atomic_load(&slots[device->id]))
+        join(device);
+    pthread_mutex_unlock(&lock);
 }
 
 void usage_leave(struct device *device)
@@ -119,9 +135,7 @@ void usage_memory(int32_t device, uint64_t bytes)
     struct stats_slot *slot = atomic_load_explicit(&slots[device], memory_order_acquire);
     if (!slot)
         return;
-    atomic_store_explicit(&slot->memory, bytes, memory_order_relaxed);
-    if (bytes > atomic_load_explicit(&slot->peak, memory_order_relaxed))
-        atomic_store_explicit(&slot->peak, bytes, memory_order_relaxed);
+    publish_memory(slot, bytes);
 }
 
 int usage_percent(struct device *device)

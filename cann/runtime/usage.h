@@ -8,7 +8,7 @@
 
 #include "device.h"
 
-/* The process uses the device from now on (first aclrtSetDevice), or no longer. Under the device's lock. */
+/* The process uses the device from now on (it has memory there), or no longer (reset). Any thread; cheap when joined. */
 void usage_join(struct device *device);
 void usage_leave(struct device *device);
 
