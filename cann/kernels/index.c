@@ -169,6 +169,8 @@ BY_SIZE(struct sixteen, gather16, set16)
 #define ORDERED  1
 #include "kernels/index_loops.h"
 
+/* The real part of a product is written as a sum: gcc 12 turns neighbouring a*b - c*d and a*d + b*c into fused vector
+ * instructions even under -ffp-contract=off (its bug 106902). tests/kernel/fused.py looks for such. */
 struct c64 {
     float re, im;
 };
@@ -180,7 +182,7 @@ static struct c64 add_c64_(struct c64 x, struct c64 y)
 
 static struct c64 mul_c64_(struct c64 x, struct c64 y)
 {
-    return (struct c64){x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
+    return (struct c64){x.re * y.re + -x.im * y.im, x.re * y.im + x.im * y.re};
 }
 
 struct c128 {
@@ -194,7 +196,7 @@ static struct c128 add_c128_(struct c128 x, struct c128 y)
 
 static struct c128 mul_c128_(struct c128 x, struct c128 y)
 {
-    return (struct c128){x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
+    return (struct c128){x.re * y.re + -x.im * y.im, x.re * y.im + x.im * y.re};
 }
 
 #undef ADD

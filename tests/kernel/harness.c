@@ -226,6 +226,33 @@ static double get_float(aclDataType type, const char *at)
     }
 }
 
+double harness_value(aclDataType type, const char *at)
+{
+    int64_t v = 0;
+    size_t bytes = dtype_size(type);
+    if (dtype_is_float(type))
+        return get_float(type, at);
+    memcpy(&v, at, bytes);
+    if (type == ACL_BOOL)
+        return v != 0;
+    if (type == ACL_UINT64)
+        return (double)(uint64_t)v;
+    if (type == ACL_INT8 || type == ACL_INT16 || type == ACL_INT32) /* the sign */
+        v = (int64_t)((uint64_t)v << (64 - 8 * bytes)) >> (64 - 8 * bytes);
+    return (double)v;
+}
+
+void harness_put(aclDataType type, char *at, double value)
+{
+    int64_t v = 0;
+    if (dtype_is_float(type)) {
+        put_float(type, at, value);
+        return;
+    }
+    v = type == ACL_BOOL ? value != 0 : type == ACL_UINT64 ? (int64_t)(uint64_t)value : (int64_t)value;
+    memcpy(at, &v, dtype_size(type));
+}
+
 /* The distance between neighbours at x. */
 static double spacing(aclDataType type, double x)
 {

@@ -76,6 +76,11 @@ double harness_uniform(double low, double high);
  * special values: NaN, ±Inf, ±0, subnormals, extremes, mixed in). Bools are 0 and 1. */
 void harness_fill(aclDataType type, char *data, int64_t step, int64_t n, double low, double high);
 
+/* An element as a number (any real type; bool is 0 or 1), and a number as an element, rounded to the type or, for
+ * integers, cut off. */
+double harness_value(aclDataType type, const char *at);
+void harness_put(aclDataType type, char *at, double value);
+
 /* ---- comparing ---- */
 
 /* Elements got and want are n elements `step` apart; NaN equals NaN. ulp: how many units in the last place may lie
