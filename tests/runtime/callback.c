@@ -61,11 +61,12 @@ static void reports(void)
 
 static void host_functions(void)
 {
-    calls = task_runs = 0;
-    push(a, task_sleep, 10000, LARGE);
+    calls = task_runs = gate = 0;
+    push(a, task_gate, 1, LARGE);
     CHECK_EQ(aclrtLaunchHostFunc(a, count, NULL), 0);
     push(a, task_sleep, 0, SMALL);
     CHECK_EQ(calls, 0);
+    gate = 1;
     CHECK_EQ(aclrtSynchronizeStream(a), 0);
     CHECK_EQ(calls, 1);
     CHECK_EQ(task_runs, 2);
@@ -97,11 +98,12 @@ static void notifies(void)
     CHECK_EQ(aclrtCntNotifyCreate(&c, 0), 0);
     CHECK_EQ(aclrtGetNotifyId(n, &id), 0);
     CHECK_EQ(aclrtCntNotifyGetId(n, &id), ACL_ERROR_RT_INVALID_HANDLE); /* the other kind */
-    task_runs = 0;
+    task_runs = gate = 0;
     CHECK_EQ(aclrtWaitAndResetNotify(n, b, 0), 0);
     push(b, task_sleep, 0, SMALL);
-    push(a, task_sleep, 20000, LARGE);
+    push(a, task_gate, 1, LARGE);
     CHECK_EQ(task_runs, 0);
+    gate = 1;
     CHECK_EQ(aclrtRecordNotify(n, a), 0);
     CHECK_EQ(aclrtSynchronizeStream(b), 0);
     CHECK_EQ(task_runs, 2);
@@ -179,9 +181,7 @@ static void exceptions(void)
     CHECK_EQ(aclrtSetExceptionInfoCallback(on_exception), 0);
     CHECK_EQ(aclrtStreamGetId(a, &id), 0);
     push(a, task_fail, 0, LARGE);
-    sleep_us(50000);
-    CHECK_EQ(aclrtGetErrorVerbose(0, &info), 0);
-    CHECK_EQ(info.errorType, ACL_RT_ERROR_AICORE);
+    WAIT_UNTIL(aclrtGetErrorVerbose(0, &info) == 0 && info.errorType == ACL_RT_ERROR_AICORE);
     CHECK_EQ(aclrtRepairError(0, &info), ACL_ERROR_RT_FEATURE_NOT_SUPPORT);
     CHECK_EQ(aclrtSynchronizeStream(a), ACL_ERROR_RT_AICORE_EXCEPTION);
     CHECK_EQ(seen_code, ACL_ERROR_RT_AICORE_EXCEPTION);

@@ -50,7 +50,7 @@ static void fork_after(void)
     CHECK_EQ(aclrtMalloc(&p, 1 << 20, ACL_MEM_MALLOC_HUGE_FIRST), 0);
     CHECK_EQ(aclrtCreateStream(&s), 0);
     CHECK_EQ(aclrtCreateEvent(&e), 0);
-    push(s, task_sleep, 100000, LARGE); /* the device thread runs, with its locks, while we fork */
+    push(s, task_gate, 1, LARGE); /* the device thread runs, with its locks, while we fork */
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
@@ -81,6 +81,7 @@ static void fork_after(void)
         exit(check_failures != 0);
     }
     CHECK_EQ(wait_for(pid), 0);
+    gate = 1;
     CHECK_EQ(aclrtSynchronizeStream(s), 0);
     CHECK_EQ(aclrtMemset(p, 10, 1, 10), 0);
 }
@@ -205,8 +206,7 @@ static void notes(void)
     CHECK_TEXT(aclGetRecentErrMsg(), "(at train.py:3)");
     extension->note("aten::index", "train.py:4");
     push(NULL, task_fail, 0, LARGE);
-    sleep_us(20000);
-    CHECK(extension->stream_idle(NULL));
+    WAIT_UNTIL(extension->stream_idle(NULL));
     CHECK_EQ(extension->stream_error(NULL), ACL_ERROR_RT_AICORE_EXCEPTION);
     CHECK_TEXT(aclGetRecentErrMsg(), "(at train.py:4)");
     CHECK_EQ(extension->stream_error(NULL), 0);

@@ -14,7 +14,7 @@ static void order(void)
     task_runs = task_releases = 0;
     CHECK_EQ(push(s, task_sleep, 0, SMALL), 0);
     CHECK_EQ(task_runs, 1); /* at once */
-    CHECK_EQ(push(s, task_sleep, 30000, LARGE), 0);
+    CHECK_EQ(push(s, task_gate, 1, LARGE), 0);
     CHECK_EQ(task_runs, 1);
     CHECK_EQ(aclrtStreamQuery(s, &status), 0);
     CHECK_EQ(status, ACL_STREAM_STATUS_NOT_READY);
@@ -22,6 +22,7 @@ static void order(void)
     CHECK_EQ(task_runs, 1);
     CHECK_EQ(aclrtSynchronizeStreamWithTimeout(s, 1), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
     CHECK_TEXT(aclGetRecentErrMsg(), "within 1 ms");
+    gate = 1;
     CHECK_EQ(aclrtSynchronizeStreamWithTimeout(s, 10000), 0);
     CHECK_EQ(task_runs, 3);
     CHECK_EQ(task_releases, 3);

@@ -29,6 +29,26 @@ static inline int task_sleep(void *us)
     return 0;
 }
 
+/* Tasks that are still running when a test looks, however slow the machine: task_gate ends when `gate` is its argument
+ * or more. */
+static _Atomic intptr_t gate;
+
+static inline int task_gate(void *number)
+{
+    while (atomic_load(&gate) < (intptr_t)number)
+        sleep_us(200);
+    atomic_fetch_add(&task_runs, 1);
+    return 0;
+}
+
+/* Waits until a condition of another thread holds, for at most 20 s. */
+#define WAIT_UNTIL(condition)                                                                                          \
+    do {                                                                                                               \
+        for (int i_ = 0; i_ < 20000 && !(condition); i_++)                                                             \
+            sleep_us(1000);                                                                                            \
+        CHECK(condition);                                                                                              \
+    } while (0)
+
 static inline int task_fail(void *unused)
 {
     (void)unused;
