@@ -81,11 +81,13 @@ static void start_and_end(void)
 
 static int init_with(const char *text)
 {
-    FILE *f = fopen("/tmp/anynpu-test-init.json", "w");
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/anynpu-test-init-%d.json", (int)getpid());
+    FILE *f = fopen(path, "w");
     fputs(text, f);
     fclose(f);
-    int status = aclInit("/tmp/anynpu-test-init.json");
-    unlink("/tmp/anynpu-test-init.json");
+    int status = aclInit(path);
+    unlink(path);
     return status;
 }
 

@@ -101,6 +101,7 @@ static void pending(void)
     CHECK_EQ(aclrtQueryEvent(e, &status), ACL_ERROR_RT_INVALID_HANDLE);
     CHECK_EQ(aclrtSynchronizeStream(b), 0);
     CHECK_EQ(task_runs, 2);
+    CHECK_EQ(aclrtSynchronizeStream(a), 0); /* the record lets go of the event */
     CHECK_EQ(aclrtGetEventAvailNum(&after), 0);
     CHECK_EQ(after, before + 1);
 }
