@@ -6,6 +6,7 @@
 
 #include "soc.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -57,6 +58,33 @@ static bool valid_version(const char *text)
 static bool valid_folder(const char *text)
 {
     return *text == '/' || strcmp(text, "off") == 0;
+}
+
+static bool valid_ip(const char *text)
+{
+    unsigned char address[16];
+    return inet_pton(AF_INET, text, address) == 1 || inet_pton(AF_INET6, text, address) == 1;
+}
+
+static bool valid_ports(const char *text)
+{
+    if (strcmp(text, "auto") == 0)
+        return true;
+    for (;;) {
+        char *end;
+        if (!isdigit((unsigned char)*text))
+            return false;
+        long low = strtol(text, &end, 10), high = low;
+        if (*end == '-' && isdigit((unsigned char)end[1]))
+            high = strtol(end + 1, &end, 10);
+        if (low < 1 || high > 65535 || low > high)
+            return false;
+        if (!*end)
+            return true;
+        if (*end != ',')
+            return false;
+        text = end + 1;
+    }
 }
 
 static const struct option_row table[OPTION_COUNT] = {
@@ -113,6 +141,30 @@ static const struct option_row table[OPTION_COUNT] = {
                               "see each other."},
     [OPTION_LOG_FILES] = {"ASCEND_HOST_LOG_FILE_NUM", OPTION_NUMBER, "10", 1, 1000,
                           .help = "Log files of 20 MB that a process keeps; older ones are removed."},
+    [OPTION_HCCL_CONNECT_TIMEOUT] = {"HCCL_CONNECT_TIMEOUT", OPTION_NUMBER, "120", 1, 7200,
+                                     .help = "Seconds that ranks of a communicator wait for each other to join."},
+    [OPTION_HCCL_EXEC_TIMEOUT] = {"HCCL_EXEC_TIMEOUT", OPTION_NUMBER, "1836", 0, INT32_MAX,
+                                  .help = "Seconds that a collective waits for other ranks; 0: no limit."},
+    [OPTION_HCCL_IF_IP] = {"HCCL_IF_IP", OPTION_TEXT, "", .words = "an IPv4 or IPv6 address of this computer",
+                           .valid = valid_ip,
+                           .help = "Where communicators of this process meet; before HCCL_SOCKET_IFNAME."},
+    [OPTION_HCCL_SOCKET_IFNAME] =
+        {"HCCL_SOCKET_IFNAME", OPTION_TEXT, "",
+         .words = "beginnings of interface names parted by commas; =: whole names; ^: all but these",
+         .help =
+             "Network interface where communicators meet; the default is the first that is up, neither loopback nor "
+             "docker's, else loopback."},
+    [OPTION_HCCL_SOCKET_FAMILY] = {"HCCL_SOCKET_FAMILY", OPTION_CHOICE, "AF_INET", .words = "AF_INET|AF_INET6",
+                                   .help = "Family of the address found by HCCL_SOCKET_IFNAME or by default."},
+    [OPTION_HCCL_IF_BASE_PORT] = {"HCCL_IF_BASE_PORT", OPTION_NUMBER, "", 1024, 65520,
+                                  .help = "Communicators meet at the first free one of 32 ports from this on; the "
+                                          "default is any free port, for rank tables 60000."},
+    [OPTION_HCCL_PORT_RANGE] = {"HCCL_HOST_SOCKET_PORT_RANGE", OPTION_TEXT, "",
+                                .words = "auto, or ports and ranges such as 60000-60050,60100", .valid = valid_ports,
+                                .help = "Ports at which communicators meet; before HCCL_IF_BASE_PORT."},
+    [OPTION_HCCL_HOST] = {"ANYNPU_HCCL_HOST", OPTION_TEXT, "", .words = "any name",
+                          .help = "Ranks with different names do not share memory: they talk over the network, as if "
+                                  "on different computers."},
 };
 
 struct value {

@@ -39,11 +39,19 @@ struct task {
     void *arg;
     uint64_t work; /* estimate: nanoseconds on one core; decides whether to run at once */
     struct task_note note;
+    /* For tasks that wait for others (collectives), else NULL: called instead of run() on the caller's thread when the
+     * stream is idle and the task is small. It may not wait for long: TASK_AGAIN leaves the rest to run(), on the
+     * device thread and before whatever is queued later. */
+    int (*attempt)(void *arg);
 };
+enum { TASK_AGAIN = -1 };
 
 /* Appends to the stream (NULL: the default stream of the current context). Takes over the arg in every case. Returns
  * run()'s status when the task was run at once. */
 int stream_enqueue(aclrtStream stream, const struct task *task) DOOR(stream_enqueue);
+
+/* For a task that waits, in run(): its stream was aborted or the process ends, it must give up. */
+bool task_cancelled(void) DOOR(task_cancelled);
 
 /* Splits [0, count) into pieces of at least grain and runs body on the process's one compute pool, the caller taking
  * part; returns when all are done. Piece borders depend on count and grain alone, never on the number of threads.
@@ -59,6 +67,9 @@ int parallel_threads(void) DOOR(parallel_threads);
  * task and pointer. Cheap; any thread; host addresses come back unchanged. */
 void *device_address(const void *address) DOOR(device_address);
 
+/* [address, address + bytes), as clients name it, lies inside one piece of device memory. Any thread. */
+bool device_holds(const void *address, size_t bytes) DOOR(device_holds);
+
 /* Device memory of another process, for collectives: the exporter describes a piece of its memory, sends the
  * description by any way, and the importer gets an address that its tasks may use. A peer's device is mapped once and
  * counted; importing more of it costs next to nothing. Both processes run as the same user in the same pid namespace.
@@ -68,6 +79,7 @@ struct share {
     uint64_t offset, bytes, capacity;
 };
 int share_export(const void *address, size_t bytes, struct share *share) DOOR(share_export);
+bool share_possible(const void *address) DOOR(share_possible); /* false: mapped or imported memory */
 int share_import(const struct share *share, void **address) DOOR(share_import);
 void share_release(const struct share *share) DOOR(share_release);
 

@@ -61,11 +61,23 @@ static const struct family *family_of(int code)
 
 #define TRACE "\n        TraceBack (most recent call last):\n        error code is %d"
 
+/* "Invalid_Argument(EI0005): …": the reason brings its own title. */
+static bool is_titled(const char *reason)
+{
+    size_t n = strspn(reason, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_");
+    return n && strncmp(reason + n, "(E", 2) == 0 && strspn(reason + n + 3, "0123456789") == 4 &&
+           strncmp(reason + n + 7, "): ", 3) == 0;
+}
+
 static void format_block(char *out, size_t size, int code, const char *reason)
 {
     char now[LOG_TIME_MAX];
     log_time(now);
     int pid = (int)getpid();
+    if (is_titled(reason)) {
+        snprintf(out, size, "[PID: %d] %s %.*s", pid, now, REASON_MAX, reason);
+        return;
+    }
     const struct family *f = family_of(code);
     if (!f)
         snprintf(out, size, "EE9999: Inner Error!\nEE9999: [PID: %d] %s %.*s" TRACE, pid, now, REASON_MAX, reason,

@@ -61,6 +61,13 @@ int share_export(const void *address, size_t bytes, struct share *share)
     return ACL_SUCCESS;
 }
 
+bool share_possible(const void *address)
+{
+    int fd;
+    uint64_t offset, capacity;
+    return memory_file(address, &fd, &offset, &capacity);
+}
+
 /* The local number of a device of the machine, or 0 when it is not visible here. */
 static int32_t local_device(int32_t physical)
 {

@@ -624,6 +624,11 @@ void *memory_usable(const void *address)
     return (char *)(uintptr_t)address + delta;
 }
 
+bool device_holds(const void *address, size_t bytes)
+{
+    return memory_is_device(address, bytes);
+}
+
 void *device_address(const void *address)
 {
     return memory_usable(address);

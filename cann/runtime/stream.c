@@ -120,6 +120,8 @@ int stream_run(struct local *me, struct stream *s, const struct task *task, cons
     }
     me->running = outer;
     me->work = outer_work;
+    if (status == TASK_AGAIN && task->run == task->attempt)
+        return status;
     if (__builtin_expect(status != 0, 0)) {
         const char *where = note ? note + strlen(note) + 1 : task->note.where;
         if (where && *where) {
@@ -442,6 +444,47 @@ static int run_at_once(struct local *me, struct stream *s, const struct task *ta
     return status;
 }
 
+/* The stream is ours (AT_ONCE): the task takes its place in the queue and, when it is the first there, this thread
+ * tries it; the device thread does what remains. */
+static int try_at_once(struct local *me, struct stream *s, const struct task *task)
+{
+    char *note = me->noted ? take_note(me) : NULL;
+    pthread_mutex_lock(&s->lock);
+    int status = s->threaded ? ACL_SUCCESS : start_thread(s);
+    if (status) { /* nobody could queue behind us: the stream has no thread */
+        atomic_store(&s->state, STREAM_IDLE);
+        pthread_mutex_unlock(&s->lock);
+        free(note);
+        return drop(task, status);
+    }
+    uint64_t i = atomic_load(&s->pushed);
+    bool first = i == atomic_load(&s->finished);
+    struct slot *slot = &s->ring[i % RING];
+    *slot = (struct slot){.task = *task, .note = note};
+    s->aborts_seen = atomic_load(&s->aborts);
+    me->task = task_id(s);
+    atomic_store(&s->pushed, i + 1);
+    status = TASK_AGAIN;
+    if (first) {
+        pthread_mutex_unlock(&s->lock);
+        struct task trial = *task;
+        trial.run = task->attempt;
+        status = run_task(me, s, &trial, note);
+        pthread_mutex_lock(&s->lock);
+    }
+    if (status != TASK_AGAIN) {
+        free(note);
+        slot->note = NULL;
+        finish(s);
+    }
+    uint32_t next = atomic_load(&s->pushed) != atomic_load(&s->finished) ? STREAM_DEVICE : STREAM_IDLE;
+    atomic_store(&s->state, next);
+    pthread_mutex_unlock(&s->lock);
+    if (next == STREAM_DEVICE)
+        wake_device(s);
+    return status == TASK_AGAIN ? ACL_SUCCESS : status;
+}
+
 static int get_stream(const struct local *me, aclrtStream handle, struct stream **out)
 {
     struct context *c = me->context;
@@ -472,9 +515,10 @@ int stream_enqueue(aclrtStream handle, const struct task *task)
         return drop(task, status);
     uint32_t state = STREAM_IDLE;
     if (task->work < at_once_limit() && me->running != s && !atomic_load_explicit(&s->stopped, memory_order_relaxed) &&
+        !(task->attempt && blocking()) &&
         atomic_compare_exchange_strong_explicit(&s->state, &state, STREAM_AT_ONCE, memory_order_acquire,
                                                 memory_order_relaxed))
-        return run_at_once(me, s, task);
+        return task->attempt ? try_at_once(me, s, task) : run_at_once(me, s, task);
     status = push(s, task, false);
     if (status == 0 && blocking()) {
         stream_wait(s, -1);
@@ -516,6 +560,12 @@ int stream_wait(struct stream *s, int64_t ms)
 bool stream_aborted(struct stream *s)
 {
     return atomic_load(&s->aborts) != s->aborts_seen || atomic_load(&stopping);
+}
+
+bool task_cancelled(void)
+{
+    struct stream *s = stream_running();
+    return s && stream_aborted(s);
 }
 
 bool stream_pause(struct stream *s, _Atomic uint32_t *word, uint32_t seen, bool shared)

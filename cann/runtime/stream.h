@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Streams: tasks in order. A stream is idle, or one caller runs a small task at once, or its device thread works off
- * the queue; `state` says which, and who moves it out of IDLE owns the stream:
+/* Streams: tasks in order. A stream is idle, or one caller runs (or tries) a small task at once, or its device thread
+ * works off the queue; `state` says which, and who moves it out of IDLE owns the stream:
  *
  *   IDLE → AT_ONCE              a caller runs one task; no lock
  *   AT_ONCE → IDLE              it has finished and nobody queued meanwhile
@@ -11,6 +11,7 @@
  *   DEVICE → DIVERTED           (under `lock`) the queue is empty, and `diverted` was set meanwhile
  *
  * `pushed` and `finished` count queued tasks; what runs at once is finished when its call returns and is not counted.
+ * A task that waits (task.attempt) is counted also when a caller tries it: it may go on in the device thread.
  */
 #ifndef ANYNPU_RUNTIME_STREAM_H
 #define ANYNPU_RUNTIME_STREAM_H
