@@ -101,7 +101,7 @@ int stream_run(struct local *me, struct stream *s, const struct task *task, cons
     uint64_t outer_work = me->work;
     me->running = s;
     me->work = task->work;
-    int64_t limit = task->work >= LONG_TASK_NS ? settings_execute_ns() : 0;
+    int64_t limit = task->work >= LONG_TASK_NS && !task->attempt ? settings_execute_ns() : 0;
     bool logged = log_wanted(ACL_INFO) && task->note.name;
     int64_t begin = __builtin_expect(logged || limit, 0) ? clock_ns() : 0;
     int status;
@@ -469,7 +469,9 @@ static int try_at_once(struct local *me, struct stream *s, const struct task *ta
         pthread_mutex_unlock(&s->lock);
         struct task trial = *task;
         trial.run = task->attempt;
-        status = run_task(me, s, &trial, note);
+        status = stream_run(me, s, &trial, note);
+        if (status != TASK_AGAIN && task->release)
+            task->release(task->arg);
         pthread_mutex_lock(&s->lock);
     }
     if (status != TASK_AGAIN) {
