@@ -84,37 +84,58 @@ static void NAME(sums)(const struct norm_types *t, const struct norm_planes *sha
     }
 }
 
+/* Each plane where it lies: for types that need no conversion. */
+static void NAME(scale_planes)(const struct norm_planes *shape, const T *restrict x, const struct norm_channel *c,
+                               T *restrict out)
+{
+    T mean = (T)c->mean, factor = (T)c->factor, shift = (T)c->shift;
+    for (int64_t k = 0; k < shape->planes; k++, x += shape->step, out += shape->step)
+        for (int64_t i = 0; i < shape->n; i++)
+            out[i] = (x[i] - mean) * factor + shift;
+}
+
+static void NAME(gradient_planes)(const struct norm_planes *shape, const T *restrict g, const T *restrict x,
+                                  const struct norm_channel *c, T *restrict out)
+{
+    T mean = (T)c->mean, factor = (T)c->factor, shift = (T)c->shift, slope = (T)c->slope;
+    for (int64_t k = 0; k < shape->planes; k++, g += shape->step, x += shape->step, out += shape->step)
+        for (int64_t i = 0; i < shape->n; i++)
+            out[i] = (g[i] * factor - shift) - (x[i] - mean) * slope;
+}
+
 static void NAME(scale)(const struct norm_types *t, const struct norm_planes *shape, const char *x,
                         const struct norm_channel *c, char *out)
 {
+    if (DIRECT(t->x) && DIRECT(t->out)) {
+        NAME(scale_planes)(shape, (const T *)x, c, (T *)out);
+        return;
+    }
     T buffer[BLOCK], done[BLOCK], mean = (T)c->mean, factor = (T)c->factor, shift = (T)c->shift;
     for (struct NAME(part) p = {0}; NAME(next_part)(&p, shape);) {
         int64_t m = p.planes * p.size;
         const T *restrict xs = NAME(gather)(t->x, &p, shape, x, buffer);
-        bool direct = DIRECT(t->out) && p.planes == 1;
-        T *restrict to = direct ? (T *)out + p.plane * shape->step + p.at : done;
         for (int64_t i = 0; i < m; i++)
-            to[i] = (xs[i] - mean) * factor + shift;
-        if (!direct)
-            NAME(scatter)(t->out, &p, shape, done, out);
+            done[i] = (xs[i] - mean) * factor + shift;
+        NAME(scatter)(t->out, &p, shape, done, out);
     }
 }
 
 static void NAME(gradient)(const struct norm_types *t, const struct norm_planes *shape, const char *g, const char *x,
                            const struct norm_channel *c, char *out)
 {
+    if (DIRECT(t->grad) && DIRECT(t->x) && DIRECT(t->out)) {
+        NAME(gradient_planes)(shape, (const T *)g, (const T *)x, c, (T *)out);
+        return;
+    }
     T buffer[BLOCK], buffer2[BLOCK], done[BLOCK];
     T mean = (T)c->mean, factor = (T)c->factor, shift = (T)c->shift, slope = (T)c->slope;
     for (struct NAME(part) p = {0}; NAME(next_part)(&p, shape);) {
         int64_t m = p.planes * p.size;
         const T *restrict gs = NAME(gather)(t->grad, &p, shape, g, buffer);
         const T *restrict xs = NAME(gather)(t->x, &p, shape, x, buffer2);
-        bool direct = DIRECT(t->out) && p.planes == 1;
-        T *restrict to = direct ? (T *)out + p.plane * shape->step + p.at : done;
         for (int64_t i = 0; i < m; i++)
-            to[i] = (gs[i] * factor - shift) - (xs[i] - mean) * slope;
-        if (!direct)
-            NAME(scatter)(t->out, &p, shape, done, out);
+            done[i] = (gs[i] * factor - shift) - (xs[i] - mean) * slope;
+        NAME(scatter)(t->out, &p, shape, done, out);
     }
 }
 

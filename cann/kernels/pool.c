@@ -3,6 +3,7 @@
 #include "kernels/pool.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum { PIECE = 256 }; /* outputs of a row at a time */
@@ -17,6 +18,13 @@ static int64_t even_range(const struct pool *p, int64_t k, int64_t begin, int64_
     *low = first > begin ? first - begin : 0;
     *high = end - begin < n ? end - begin : n;
     return (begin + *low) * p->stride + shift;
+}
+
+/* Is the row made of whole windows of 2 × 2 neighbours, side by side? */
+static bool are_pairs(const struct pool *p, struct pool_window d, struct pool_window h)
+{
+    return p->even && p->kernel == 2 && p->stride == 2 && p->before == 0 && p->dilation[2] == 1 &&
+           2 * p->out[2] <= p->in[2] && d.count == 1 && h.count == 2 && p->dilation[1] == 1;
 }
 
 #define IS_NAN(v) ((v) != (v))

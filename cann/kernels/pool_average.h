@@ -58,10 +58,53 @@ static void NAME(average_piece)(const struct pool *p, T *x, struct pool_window d
     }
 }
 
+/* Windows of 2 × 2 side by side, the commonest ones: four outputs at a time of the two rows at x. */
+typedef T NAME(four) __attribute__((vector_size(4 * sizeof(T)), aligned(sizeof(T)), may_alias));
+typedef T NAME(eight) __attribute__((vector_size(8 * sizeof(T)), aligned(sizeof(T)), may_alias));
+
+static void NAME(average_pairs)(const T *x, int64_t width, T *y, int64_t n, T divisor)
+{
+    int64_t o = 0;
+    for (; o + 4 <= n; o += 4) {
+        NAME(eight) a = *(const NAME(eight) *)(x + 2 * o), b = *(const NAME(eight) *)(x + width + 2 * o);
+        NAME(four) sum = __builtin_shufflevector(a, a, 0, 2, 4, 6) + 0;
+        sum += __builtin_shufflevector(a, a, 1, 3, 5, 7);
+        sum += __builtin_shufflevector(b, b, 0, 2, 4, 6);
+        sum += __builtin_shufflevector(b, b, 1, 3, 5, 7);
+        *(NAME(four) *)(y + o) = sum / divisor;
+    }
+    for (; o < n; o++)
+        y[o] = (0 + x[2 * o] + x[2 * o + 1] + x[width + 2 * o] + x[width + 2 * o + 1]) / divisor;
+}
+
+static void NAME(average_pairs_back)(const T *gy, int64_t n, T divisor, T *gx, int64_t width)
+{
+    int64_t o = 0;
+    for (; o + 4 <= n; o += 4) {
+        NAME(four) share = *(const NAME(four) *)(gy + o) / divisor;
+        NAME(eight) twice = __builtin_shufflevector(share, share, 0, 0, 1, 1, 2, 2, 3, 3);
+        *(NAME(eight) *)(gx + 2 * o) += twice;
+        *(NAME(eight) *)(gx + width + 2 * o) += twice;
+    }
+    for (; o < n; o++) {
+        T share = gy[o] / divisor;
+        gx[2 * o] += share;
+        gx[2 * o + 1] += share;
+        gx[width + 2 * o] += share;
+        gx[width + 2 * o + 1] += share;
+    }
+}
+
 static void NAME(average)(const struct pool *p, const T *x, T *y, int64_t begin, int64_t end)
 {
     for (int64_t r = begin; r < end; r++) {
         struct pool_window d = p->window[0][r / p->out[1]], h = p->window[1][r % p->out[1]];
+        if (are_pairs(p, d, h)) {
+            NAME(average_pairs)
+            (x + (d.from * p->in[1] + h.from) * p->in[2], p->in[2], y + r * p->out[2], p->out[2],
+             NAME(divisor)(p, d, h, p->window[2][0]));
+            continue;
+        }
         for (int64_t o = 0; o < p->out[2]; o += PIECE) {
             int64_t n = p->out[2] - o < PIECE ? p->out[2] - o : PIECE, to = r * p->out[2] + o;
             T *sum = y + to;
@@ -78,6 +121,12 @@ static void NAME(average_backward)(const struct pool *p, const T *gy, T *gx)
     T share[PIECE];
     for (int64_t r = 0; r < p->out[0] * p->out[1]; r++) {
         struct pool_window d = p->window[0][r / p->out[1]], h = p->window[1][r % p->out[1]];
+        if (are_pairs(p, d, h)) {
+            NAME(average_pairs_back)
+            (gy + r * p->out[2], p->out[2], NAME(divisor)(p, d, h, p->window[2][0]),
+             gx + (d.from * p->in[1] + h.from) * p->in[2], p->in[2]);
+            continue;
+        }
         for (int64_t o = 0; o < p->out[2]; o += PIECE) {
             int64_t n = p->out[2] - o < PIECE ? p->out[2] - o : PIECE, from = r * p->out[2] + o;
             for (int64_t i = 0; i < n; i++)
