@@ -59,7 +59,7 @@ def _start() -> None:
 
     from . import distributed, multiprocessing, ops, utils
 
-    globals().update(ops.exported)
+    globals().update(ops.exported, erase_stream=npu.streams.erase_stream)
 
     if _variables.on("TORCH_TRANSFER_TO_NPU"):
         from .contrib import transfer_to_npu

@@ -7,6 +7,7 @@ import weakref
 
 import pytest
 import torch
+import torch_npu
 
 
 def test_default_and_current():
@@ -157,3 +158,75 @@ def test_copy_to_pinned_host_is_complete_after_the_event():
     event.record()
     event.synchronize()
     assert host.equal(torch.arange(1 << 18) * 2)
+
+
+def test_waits_can_be_watched():
+    x = torch.ones(4, device="npu")
+    assert torch.npu.get_sync_debug_mode() == 0
+    try:
+        torch.npu.set_sync_debug_mode("warn")
+        assert torch.npu.get_sync_debug_mode() == 1
+        with pytest.warns(UserWarning, match="called a synchronizing NPU operation"):
+            assert x[0].item() == 1
+        torch.npu.set_sync_debug_mode(2)
+        for wait in (x.sum().item, x.cpu, x.nonzero):
+            with pytest.raises(RuntimeError, match="called a synchronizing NPU operation"):
+                wait()
+        y = x + 1  # needs no result
+        torch.npu.synchronize()
+        torch.npu.current_stream().synchronize()
+    finally:
+        torch.npu.set_sync_debug_mode("default")
+    assert y.tolist() == [2] * 4
+    for bad in ("never", 3, -1, True, None):
+        with pytest.raises(RuntimeError, match="invalid value of debug_mode"):
+            torch.npu.set_sync_debug_mode(bad)
+
+
+def test_sync_launch_stream():
+    stream = torch.npu.SyncLaunchStream()
+    assert isinstance(stream, torch.npu.Stream)
+    with torch.npu.stream(stream):
+        x = torch.ones(3, device="npu") * 2
+    event = stream.record_event()
+    torch.npu.current_stream().wait_event(event)
+    assert x.sum().item() == 6
+    stream.set_data_preprocess_stream(True)
+    with pytest.raises(TypeError, match="must be a bool"):
+        stream.set_data_preprocess_stream(1)
+
+
+def test_recorded_time():
+    first, second = torch.npu.Event(enable_timing=True), torch.npu.Event(enable_timing=True)
+    with pytest.raises(RuntimeError, match="must be recorded"):
+        first.recorded_time()
+    first.record()
+    torch.npu._sleep(2_000_000)
+    second.record()
+    assert second.recorded_time() - first.recorded_time() >= 2000
+
+
+def test_events_stay_in_their_process():
+    with pytest.raises(NotImplementedError, match="cannot be shared"):
+        torch.npu.Event(interprocess=True)
+    with pytest.raises(NotImplementedError, match="cannot be shared"):
+        torch.npu.Event().ipc_handle()
+    with pytest.raises(NotImplementedError, match="cannot be shared"):
+        torch.npu.Event.from_ipc_handle(0, b"")
+
+
+def test_erase_stream():
+    stream = torch.npu.Stream()
+    with torch.npu.stream(stream):
+        torch.npu._sleep(20_000_000)
+    x = torch.empty(3 << 20, dtype=torch.uint8, device="npu")
+    address = x.data_ptr()
+    x.record_stream(stream)
+    torch_npu.erase_stream(x, stream)
+    del x
+    y = torch.empty(3 << 20, dtype=torch.uint8, device="npu")
+    assert y.data_ptr() == address
+    for bad in ((1, stream), (y, 1)):
+        with pytest.raises(TypeError, match="should be torch"):
+            torch_npu.erase_stream(*bad)
+    stream.synchronize()

@@ -6,7 +6,9 @@ Nothing here opens the device until it is used: importing, counting, asking for 
 
 from typing import Any
 
-from . import _tensor_types, _utils, amp, memory, npu_config, random, streams, utils
+import torch_npu._C as _C
+
+from . import _tensor_types, _utils, aclnn, amp, memory, npu_config, random, streams, utils
 
 # Names with an underscore are what PyTorch itself and tools written for CUDA look for.
 from ._devices import (
@@ -21,6 +23,7 @@ from ._devices import (
     get_device_capability,
     get_device_name,
     get_device_properties,
+    get_soc_version,
     is_available,
     set_device,
     synchronize,
@@ -29,6 +32,7 @@ from ._devices import (
     why_unavailable,
 )
 from ._lazy import DeferredNpuCallError, _is_in_bad_fork, _lazy_call, _lazy_init, init, is_initialized
+from ._recovery import npurt, restart_device, stop_device
 from .autocast_utils import (
     get_amp_supported_dtype,
     get_autocast_dtype,
@@ -43,18 +47,9 @@ from .deterministic import (
 )
 from .memory import *
 from .memory import _dump_snapshot, _record_memory_history, _snapshot
-from .npu_config import (
-    CubeMathType,
-    config,
-    conv,
-    get_mm_bmm_format_nd,
-    is_jit_compile_false,
-    matmul,
-    set_aoe,
-    set_compile_mode,
-    set_mm_bmm_format_nd,
-    set_option,
-)
+from .mstx import mstx
+from .npu_config import *
+from .npu_config import CubeMathType, config, conv, matmul
 from .random import *
 from .random import _get_rng_state_offset, _set_rng_state_offset
 from .streams import (
@@ -62,22 +57,36 @@ from .streams import (
     ExternalStream,
     Stream,
     StreamContext,
+    SyncLaunchStream,
     current_stream,
     default_stream,
     set_stream,
     stream,
 )
 from .utils import (
+    check_uce_in_memory,
     clear_npu_overflow_flag,
     get_npu_overflow_flag,
+    get_sync_debug_mode,
     ipc_collect,
     is_bf16_supported,
+    obfuscation_calculate,
+    obfuscation_finalize,
+    obfuscation_initialize,
     set_op_timeout_ms,
+    set_sync_debug_mode,
+    stress_detect,
 )
 
 globals().update(_tensor_types.typed_names())
 
 __all__ = [name for name in globals() if not name.startswith("_") and name != "Any"]
+
+
+def _sleep(cycles: int) -> None:
+    """Keeps the current stream busy for `cycles` of a clock of 1 GHz."""
+    init()
+    _C._npu_sleep(int(cycles))
 
 
 def __getattr__(name: str) -> Any:

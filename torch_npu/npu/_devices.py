@@ -206,6 +206,26 @@ def _warn_once(text: str) -> None:
         warnings.warn(text, stacklevel=3)
 
 
+_SOC_NUMBERS = {
+    name: first + at
+    for first, names in (
+        (100, "Ascend910PremiumA Ascend910ProA Ascend910A Ascend910ProB Ascend910B"),
+        (200, "Ascend310P1 Ascend310P2 Ascend310P3 Ascend310P4 Ascend310P5 Ascend310P7"),
+        (220, "Ascend910B1 Ascend910B2 Ascend910B2C Ascend910B3 Ascend910B4 Ascend910B4-1"),
+        (240, "Ascend310B1 Ascend310B2 Ascend310B3 Ascend310B4"),
+        (250, "Ascend910_9391 Ascend910_9392 Ascend910_9381 Ascend910_9382 Ascend910_9372 Ascend910_9362 Ascend910_9363"),
+    )
+    for at, name in enumerate(names.split())
+}
+
+
+def get_soc_version() -> int:
+    """Number of the chip's kind, as programs for Ascend compare it: 220 to 225 for Ascend910B1 to Ascend910B4-1, 260 for
+    Ascend950…; -1 for one without a number."""
+    name = _C._npu_getDeviceName(0)
+    return 260 if name.startswith("Ascend950") else _SOC_NUMBERS.get(name, -1)
+
+
 def can_device_access_peer(device_id: Any, peer_device_id: Any) -> bool:
     """Whether a copy between the two devices is direct.
 

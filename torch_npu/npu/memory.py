@@ -25,6 +25,7 @@ __all__ = [
     "get_per_process_memory_fraction",
     "set_per_process_memory_fraction",
     "empty_cache",
+    "empty_virt_addr_cache",
     "memory_stats",
     "memory_stats_as_nested_dict",
     "reset_accumulated_memory_stats",
@@ -128,6 +129,12 @@ def mem_get_info(device: Any = None) -> tuple[int, int]:
 
 def empty_cache() -> None:
     """Gives what the allocator holds without need back to the device."""
+    if is_initialized():
+        _C._npu_emptyCache()
+
+
+def empty_virt_addr_cache() -> None:
+    """Gives ranges of addresses that hold no memory (of expandable segments) back. None outlives its memory here."""
     if is_initialized():
         _C._npu_emptyCache()
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import torch_npu._C as _C
 
+from .. import _variables
 from ..utils._error_code import ErrCode, pta_error
-from ._lazy import is_initialized
+from ._lazy import _lazy_init, is_initialized
 
 __all__ = [
     "set_option",
@@ -23,6 +24,18 @@ __all__ = [
     "is_jit_compile_false",
     "set_mm_bmm_format_nd",
     "get_mm_bmm_format_nd",
+    "init_dump",
+    "set_dump",
+    "finalize_dump",
+    "set_device_limit",
+    "get_device_limit",
+    "set_stream_limit",
+    "get_stream_limit",
+    "reset_stream_limit",
+    "set_task_queue_enable",
+    "get_task_queue_enable",
+    "use_compatible_impl",
+    "are_compatible_impl_enabled",
 ]
 
 
@@ -137,6 +150,152 @@ def set_mm_bmm_format_nd(is_nd: bool = True) -> None:
 def get_mm_bmm_format_nd() -> bool:
     """What set_mm_bmm_format_nd was last given; True at first."""
     return _enabled("MM_BMM_ND_ENABLE", True)
+
+
+# ---- how operators are queued and which implementations they have ----
+def set_task_queue_enable(mode: int) -> None:
+    """0, 1 or 2, as TASK_QUEUE_ENABLE. Operators of this backend go straight to the stream, so the mode is kept and no more.
+
+    Raises:
+        RuntimeError: another mode.
+    """
+    if isinstance(mode, bool) or mode not in (0, 1, 2):
+        raise RuntimeError(f"TASK_QUEUE_ENABLE should be 0, 1 or 2, but got {mode!r}" + pta_error(ErrCode.VALUE))
+    _C._npu_setOption({"TASK_QUEUE_ENABLE": str(mode)})
+
+
+def get_task_queue_enable() -> int:
+    """The mode of set_task_queue_enable, at first that of TASK_QUEUE_ENABLE; 0 with ASCEND_LAUNCH_BLOCKING=1."""
+    if _variables.on("ASCEND_LAUNCH_BLOCKING"):
+        return 0
+    return int(_C._npu_getOption("TASK_QUEUE_ENABLE") or _variables.text("TASK_QUEUE_ENABLE"))
+
+
+def use_compatible_impl(is_enable: bool) -> None:
+    """Whether operators keep to PyTorch's own semantics where Ascend's differ. Those of the software NPU always do."""
+    _C._npu_setOption({"TORCH_NPU_USE_COMPATIBLE_IMPL": "1" if is_enable else "0"})
+
+
+def are_compatible_impl_enabled() -> bool:
+    """What use_compatible_impl was last given; at first whether TORCH_NPU_USE_COMPATIBLE_IMPL is 1."""
+    value = _C._npu_getOption("TORCH_NPU_USE_COMPATIBLE_IMPL")
+    return value == "1" if value else _variables.on("TORCH_NPU_USE_COMPATIBLE_IMPL")
+
+
+# ---- dump of operators' tensors ----
+def init_dump() -> None:
+    """Prepares the dump of operators' inputs and outputs.
+
+    Raises:
+        RuntimeError: this CANN does not dump (the software NPU does not).
+    """
+    _lazy_init()
+    _C._npu_initDump()
+
+
+def set_dump(cfg_file: str) -> None:
+    """Starts the dump that the file describes.
+
+    Raises:
+        AssertionError: no such file.
+        RuntimeError: this CANN does not dump.
+    """
+    if not os.path.exists(cfg_file):
+        raise AssertionError(f"cfg_file {cfg_file} path does not exists." + pta_error(ErrCode.NOT_FOUND))
+    _lazy_init()
+    _C._npu_setDump(os.path.realpath(cfg_file))
+
+
+def finalize_dump() -> None:
+    """Ends the dump.
+
+    Raises:
+        RuntimeError: this CANN does not dump.
+    """
+    _lazy_init()
+    _C._npu_finalizeDump()
+
+
+# ---- limits of cores ----
+_CUBE, _VECTOR = 0, 1
+_limited = False
+
+
+def _limit_device(device: int) -> int:
+    from ._devices import device_count
+
+    if isinstance(device, bool) or not isinstance(device, int):
+        raise TypeError(f"device must be an int, but got {type(device).__name__}" + pta_error(ErrCode.TYPE))
+    if not 0 <= device < device_count():
+        raise AssertionError(f"Invalid device id: {device}, there are {device_count()} NPUs" + pta_error(ErrCode.VALUE))
+    _lazy_init()
+    return device
+
+
+def _limit_stream(stream: Any) -> tuple[int, int]:
+    from .streams import Stream
+
+    if stream is None:
+        raise AssertionError("stream cannot be None" + pta_error(ErrCode.PARAM))
+    if not isinstance(stream, Stream):
+        raise AssertionError(f"stream should be torch_npu.npu.Stream, could not be {type(stream)}" + pta_error(ErrCode.TYPE))
+    _lazy_init()
+    return stream.stream_id, stream.device_index
+
+
+def set_device_limit(device: int, cube_num: int = -1, vector_num: int = -1) -> None:
+    """How many cores of each kind the process may use of a device; -1 leaves a kind as it is. Once in a process.
+
+    The software NPU checks and keeps the numbers; its speed follows OMP_NUM_THREADS.
+
+    Raises:
+        TypeError, AssertionError: not a device.
+        RuntimeError: not in 1 to the device's number of cores, or called before.
+    """
+    global _limited
+    if _limited:
+        raise RuntimeError("Function 'set_device_limit' has already been called, You can only set this interface once.")
+    index = _limit_device(device)
+    for kind, number in ((_CUBE, cube_num), (_VECTOR, vector_num)):
+        if number != -1:
+            _C._npu_set_device_res_limit(index, kind, number)
+    _limited = True
+
+
+def get_device_limit(device: int) -> dict[str, int]:
+    """{"cube_core_num": …, "vector_core_num": …} that the process may use of the device."""
+    index = _limit_device(device)
+    return {
+        "cube_core_num": _C._npu_get_device_res_limit(index, _CUBE),
+        "vector_core_num": _C._npu_get_device_res_limit(index, _VECTOR),
+    }
+
+
+def set_stream_limit(stream: Any, cube_num: int = -1, vector_num: int = -1) -> None:
+    """The same for a stream.
+
+    Raises:
+        AssertionError: not a stream.
+        RuntimeError: not in 1 to the device's number of cores.
+    """
+    where = _limit_stream(stream)
+    for kind, number in ((_CUBE, cube_num), (_VECTOR, vector_num)):
+        if number != -1:
+            _C._npu_set_stream_res_limit(*where, kind, number)
+
+
+def get_stream_limit(stream: Any) -> dict[str, int]:
+    """{"cube_core_num": …, "vector_core_num": …} that work on the stream may use."""
+    where = _limit_stream(stream)
+    return {
+        "cube_core_num": _C._npu_get_stream_res_limit(*where, _CUBE),
+        "vector_core_num": _C._npu_get_stream_res_limit(*where, _VECTOR),
+    }
+
+
+def reset_stream_limit(stream: Any) -> None:
+    """Takes set_stream_limit back: the device's limits hold."""
+    _C._npu_reset_stream_res_limit(*_limit_stream(stream))
 
 
 class _Config:

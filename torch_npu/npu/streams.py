@@ -16,7 +16,7 @@ from ._devices import device as device_context
 from ._lazy import _lazy_init
 from ._utils import _get_device_index
 
-__all__ = ["Stream", "Event", "ExternalStream"]
+__all__ = ["Stream", "Event", "ExternalStream", "SyncLaunchStream"]
 
 
 class Stream(torch.Stream):
@@ -75,6 +75,18 @@ class Stream(torch.Stream):
         """Waits until all work put on the stream is done; raises the first error of it."""
         super().synchronize()
 
+    def set_data_preprocess_stream(self, is_data_preprocess_stream: bool = False) -> None:
+        """Marks the stream as one that prepares data. A chip then spares it a queue; here every stream is the same.
+
+        Raises:
+            TypeError: not a bool.
+        """
+        if not isinstance(is_data_preprocess_stream, bool):
+            raise TypeError(
+                f"is_data_preprocess_stream must be a bool, but got {type(is_data_preprocess_stream).__name__}"
+                + pta_error(ErrCode.TYPE)
+            )
+
     def __enter__(self) -> "Stream":
         contexts = self.__dict__.setdefault("_contexts", [])
         contexts.append(StreamContext(self))
@@ -109,6 +121,18 @@ class ExternalStream(Stream):
         index = _get_device_index(device, optional=True)
         stream_id, device_index, device_type = _C._npu_getStreamFromExternal(stream_ptr, index)
         return super().__new__(cls, stream_id=stream_id, device_index=device_index, device_type=device_type)
+
+
+class SyncLaunchStream(Stream):
+    """A stream whose work is launched without a queue before it, as on every stream of this backend.
+
+    Args:
+        device: index, "npu:1" or torch.device; None or a negative index means the current device.
+        priority: 0, or negative for more important ones.
+    """
+
+    def __new__(cls, device: Any = None, priority: int = 0, **kwargs: Any) -> "SyncLaunchStream":
+        return super().__new__(cls, device, priority, **kwargs)
 
 
 class Event(torch.Event):
@@ -160,6 +184,31 @@ class Event(torch.Event):
         """Milliseconds from this event to `end_event`; both must have timing and be done."""
         return self._event.elapsed_time(getattr(end_event, "_event", end_event))
 
+    def recorded_time(self) -> int:
+        """When the work before the record was done, in microseconds of a clock that only goes forward; waits for it.
+
+        Raises:
+            RuntimeError: never recorded, or made without timing.
+        """
+        return _C._npu_eventTimestamp(self.event_id)
+
+    def ipc_handle(self) -> bytes:
+        """Not supported: an event stays in its process.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError("an NPU event cannot be shared between processes" + pta_error(ErrCode.NOT_SUPPORT))
+
+    @classmethod
+    def from_ipc_handle(cls, device: Any, handle: bytes) -> "Event":
+        """Not supported: an event stays in its process.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError("an NPU event cannot be shared between processes" + pta_error(ErrCode.NOT_SUPPORT))
+
     def synchronize(self) -> None:
         """Waits until the work before the record is done."""
         self._event.synchronize()
@@ -196,6 +245,20 @@ def set_stream(stream: torch.Stream | None) -> None:
     if stream.device_type != _DEVICE_TYPE:
         raise ValueError(f"Expected a npu stream, but got one of {stream.device}" + pta_error(ErrCode.VALUE))
     _C._npu_setStream(stream.stream_id, stream.device_index, stream.device_type)
+
+
+def erase_stream(tensor: torch.Tensor, stream: Stream) -> None:
+    """Takes back tensor.record_stream(stream): its memory may be used again without waiting for that stream. What runs after
+    must have waited for an event of the stream.
+
+    Raises:
+        TypeError: not a tensor, or not a stream.
+    """
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"tensor should be torch.Tensor, could not be {type(tensor)}" + pta_error(ErrCode.TYPE))
+    if not isinstance(stream, Stream):
+        raise TypeError(f"stream should be torch_npu.npu.Stream, could not be {type(stream)}" + pta_error(ErrCode.TYPE))
+    _C._npu_eraseStream(tensor.untyped_storage(), stream.stream_id, stream.device_index)
 
 
 _DEVICE_TYPE = 20  # c10::DeviceType::PrivateUse1

@@ -12,9 +12,10 @@ import torch_npu._C as _C
 from .. import _variables
 from ..utils._error_code import ErrCode, pta_error
 from ..utils.cann import get_cann_version
-from ._devices import current_blas_handle, current_device, device, device_of, set_device, synchronize
+from ._devices import _checked, current_blas_handle, current_device, device, device_of, set_device, synchronize
 from ._lazy import _is_in_bad_fork, _lazy_init
 from ._utils import _get_device_index as _get_device_index
+from .npu_config import finalize_dump, get_task_queue_enable, init_dump, set_dump, set_task_queue_enable
 from .streams import StreamContext, current_stream, default_stream, set_stream, stream
 
 __all__ = [
@@ -37,6 +38,19 @@ __all__ = [
     "get_cann_version",
     "ipc_collect",
     "set_op_timeout_ms",
+    "set_sync_debug_mode",
+    "get_sync_debug_mode",
+    "init_dump",
+    "set_dump",
+    "finalize_dump",
+    "set_task_queue_enable",
+    "get_task_queue_enable",
+    "is_force_overflow_check",
+    "check_uce_in_memory",
+    "stress_detect",
+    "obfuscation_initialize",
+    "obfuscation_finalize",
+    "obfuscation_calculate",
     "cpu_fallback_count",
     "reset_cpu_fallback_count",
 ]
@@ -105,6 +119,113 @@ def get_npu_overflow_flag() -> bool:
 def clear_npu_overflow_flag() -> None:
     """Does nothing, with a warning, where results overflow to inf: there is no flag to clear."""
     warnings.warn("When soc_version >= Ascend910B1, clear_npu_overflow_flag is useless. Please remove it.", stacklevel=2)
+
+
+def is_force_overflow_check() -> bool:
+    """Whether gradients are checked for overflow by the chip's flag. Never: results here overflow to inf."""
+    return False
+
+
+# ---- who waits for the device ----
+_SYNC_MODES = {"default": 0, "warn": 1, "error": 2}
+
+
+def set_sync_debug_mode(debug_mode: int | str) -> None:
+    """What happens where an operator waits for the device (item(), nonzero(), a copy to the host): 0 or "default"
+    nothing, 1 or "warn" a warning, 2 or "error" a RuntimeError. Explicit waits (synchronize) are not meant.
+
+    Raises:
+        RuntimeError: another mode.
+    """
+    mode = _SYNC_MODES.get(debug_mode, -1) if isinstance(debug_mode, str) else debug_mode
+    if isinstance(mode, bool) or not isinstance(mode, int) or mode not in (0, 1, 2):
+        known = "`default`, `warn`, `error`" if isinstance(debug_mode, str) else "0,1,2"
+        raise RuntimeError(
+            f"invalid value of debug_mode, expected one of {known}, but got {debug_mode!r}" + pta_error(ErrCode.PARAM)
+        )
+    _C._npu_set_sync_debug_mode(mode)
+
+
+def get_sync_debug_mode() -> int:
+    """The mode of set_sync_debug_mode as a number; 0 at first."""
+    return _C._npu_get_sync_debug_mode()
+
+
+# ---- health of a device ----
+def check_uce_in_memory(device_id: int) -> int:
+    """Number of uncorrectable memory errors of a device; 0 is none."""
+    index = _checked(device_id)
+    _lazy_init()
+    return _C._npu_check_uce_in_memory(index)
+
+
+def stress_detect(detect_type: str = "aic") -> int:
+    """Checks the device by work with a known result: 0 is fine, 1 is not, or that it could not be checked (with a warning).
+
+    Args:
+        detect_type: "aic" computes; "hccs" exchanges with the other processes of the job.
+    """
+    if detect_type not in ("aic", "hccs"):
+        warnings.warn("Detect_type should be `aic` or `hccs`. `aic` computes on the device, `hccs` exchanges data.", stacklevel=2)
+        return 1
+    _lazy_init()
+    steps = torch.arange(1 << 16, device="npu").remainder_(7).float().view(256, 256)
+    if detect_type == "hccs":
+        if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
+            warnings.warn("torch.distributed should be initialized for p2p detection.", stacklevel=2)
+            return 1
+        share = steps.clone()
+        torch.distributed.all_reduce(share)
+        return int(not torch.equal(share, steps * torch.distributed.get_world_size()))
+    exact = steps.cpu().double() @ steps.cpu().double()  # small integers: any correct sum is exact
+    return int(not torch.equal((steps @ steps).cpu().double(), exact))
+
+
+# ---- model obfuscation ----
+def _no_obfuscation(name: str) -> RuntimeError:
+    return RuntimeError(
+        f"{name}: this CANN has no service for model obfuscation (it runs beside a real NPU's driver); run the model as it is"
+        + pta_error(ErrCode.NOT_SUPPORT)
+    )
+
+
+def obfuscation_initialize(
+    hidden_size: int,
+    tp_rank: int,
+    cmd: int,
+    *,
+    data_type: torch.dtype | None = None,
+    model_obf_seed_id: int = 0,
+    data_obf_seed_id: int = 0,
+    thread_num: int = 4,
+    obf_coefficient: float = 1.0,
+) -> torch.Tensor:
+    """Opens the obfuscation service.
+
+    Raises:
+        RuntimeError: always: there is none.
+    """
+    raise _no_obfuscation("obfuscation_initialize")
+
+
+def obfuscation_finalize(fd_to_close: torch.Tensor) -> torch.Tensor:
+    """Closes the obfuscation service.
+
+    Raises:
+        RuntimeError: always: there is none.
+    """
+    raise _no_obfuscation("obfuscation_finalize")
+
+
+def obfuscation_calculate(
+    fd: torch.Tensor, x: torch.Tensor, param: torch.Tensor, *, obf_coefficient: float = 1.0
+) -> torch.Tensor:
+    """Obfuscates a tensor.
+
+    Raises:
+        RuntimeError: always: there is no service.
+    """
+    raise _no_obfuscation("obfuscation_calculate")
 
 
 def ipc_collect() -> None:

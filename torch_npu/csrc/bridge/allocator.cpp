@@ -546,6 +546,16 @@ void memory_record_stream(const c10::DataPtr &ptr, const c10::Stream &stream)
         block->uses->push_back(index);
 }
 
+void memory_erase_stream(const c10::DataPtr &ptr, int stream)
+{
+    if (!ptr.get() || ptr.get_deleter() != &memory_delete)
+        return;
+    Block *block = static_cast<Block *>(ptr.get_context());
+    std::lock_guard<Latch> lock(device_memory(block->device).lock);
+    if (block->uses)
+        block->uses->erase(std::remove(block->uses->begin(), block->uses->end(), (uint8_t)stream), block->uses->end());
+}
+
 std::vector<MemorySegment> memory_snapshot()
 {
     std::vector<MemorySegment> all;

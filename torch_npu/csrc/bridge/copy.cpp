@@ -101,11 +101,11 @@ static void copy_between_devices(Tensor &dst, const Tensor &src)
         from = make_tensor(src.device().index(), src.sizes(), {}, dst.dtype());
         copy_on_device(from, raw(src));
     }
-    wait_stream(from.device().index(), current_stream_index(from.device().index()));
+    await_result(from.device().index(), current_stream_index(from.device().index()));
     Tensor to = dst.is_contiguous() ? dst : make_tensor(dst.device().index(), dst.sizes(), {}, dst.dtype());
     size_t bytes = (size_t)to.numel() * to.dtype().itemsize();
     int device = to.device().index();
-    wait_stream(device, current_stream_index(device));
+    await_result(device, current_stream_index(device));
     ACL(aclrtMemcpy, start(to), bytes, start(from), bytes, MEMCPY_D2D);
     if (!to.is_same(dst))
         copy_on_device(raw(dst), to);
@@ -127,7 +127,7 @@ static void copy_to_host(Tensor &dst, const Tensor &src, bool non_blocking)
         pinned_record(start(dst), device, stream);
         return;
     }
-    wait_stream(device, stream);
+    await_result(device, stream);
     if (Tensor alias = host_alias(src); alias.defined()) {
         if (plain && bytes <= 1 << 16)
             memcpy(start(dst), start(alias), bytes);
@@ -141,7 +141,7 @@ static void copy_to_host(Tensor &dst, const Tensor &src, bool non_blocking)
     }
     Tensor packed = make_tensor(device, src.sizes(), {}, src.dtype());
     copy_on_device(packed, raw(src));
-    wait_stream(device, stream);
+    await_result(device, stream);
     Tensor host = host_contiguous(src, src.scalar_type(), false);
     ACL(aclrtMemcpy, start(host), bytes, start(packed), bytes, MEMCPY_D2H);
     dst.copy_(host);
@@ -177,7 +177,7 @@ static void copy_to_device(Tensor &dst, const Tensor &src, bool non_blocking)
             copy_on_device(raw(dst), target);
         return;
     }
-    wait_stream(device, stream);
+    await_result(device, stream);
     if (Tensor alias = host_alias(dst); alias.defined()) {
         if (plain && bytes <= 1 << 16)
             memcpy(start(alias), start(src), bytes);
@@ -269,7 +269,7 @@ static at::Scalar local_scalar_dense(const Tensor &self)
     size_t bytes = self.dtype().itemsize();
     alignas(16) char data[16];
     TORCH_CHECK(bytes <= sizeof data, "_local_scalar_dense: unknown type");
-    wait_stream(device, current_stream_index(device));
+    await_result(device, current_stream_index(device));
     if (const void *host = host_view(start(self), bytes))
         memcpy(data, host, bytes);
     else

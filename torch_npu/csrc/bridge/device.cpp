@@ -220,6 +220,14 @@ void wait_stream(int device, int stream)
         ACL(aclrtSynchronizeStream, handle);
 }
 
+int sync_debug_mode;
+
+void tell_sync()
+{
+    TORCH_CHECK(sync_debug_mode != 2, "called a synchronizing NPU operation", error_suffix(Module::PTA, Kind::ACL));
+    TORCH_WARN("called a synchronizing NPU operation");
+}
+
 void wait_device(int device)
 {
     use_device(device);

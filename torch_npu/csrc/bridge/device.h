@@ -72,6 +72,15 @@ int stream_priority(int stream);
 
 // Waits release nothing themselves (callers hold no GIL) but wake up to let Python handle signals.
 void wait_stream(int device, int stream);
+// The same, where an operator needs a result on the host: torch.npu.set_sync_debug_mode watches these.
+extern int sync_debug_mode; // 0; 1: warn; 2: throw
+void tell_sync();
+inline void await_result(int device, int stream)
+{
+    if (__builtin_expect(sync_debug_mode, 0))
+        tell_sync();
+    wait_stream(device, stream);
+}
 void wait_device(int device);
 void wait_event(aclrtEvent event);
 bool stream_done(int device, int stream);

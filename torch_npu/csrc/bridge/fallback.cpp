@@ -165,7 +165,7 @@ Tensor Run::to_cpu(const Tensor &t, bool written)
         unsupported(name, "an opaque tensor; ");
     if (device < 0) {
         device = t.device().index();
-        wait_stream(device, current_stream_index(device));
+        await_result(device, current_stream_index(device));
     } else if (device != t.device().index()) {
         raise_mixed_devices(name.c_str());
     }

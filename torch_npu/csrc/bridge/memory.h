@@ -41,6 +41,7 @@ void memory_delete(void *block);                    // its deleter: a DataPtr wi
 // The segment that the memory is part of, as aclrtMalloc gave it; false for memory of others.
 bool memory_segment(const c10::DataPtr &ptr, char **base, size_t *bytes);
 void memory_record_stream(const c10::DataPtr &ptr, const c10::Stream &stream);
+void memory_erase_stream(const c10::DataPtr &ptr, int stream); // takes memory_record_stream back
 c10::DeviceAllocator *memory_allocator();
 
 struct MemoryPiece {

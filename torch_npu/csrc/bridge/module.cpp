@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // torch_npu._C: the bridge's functions for the package's Python files; documented in torch_npu/_C.pyi. Everything that
 // may wait gives the GIL back meanwhile.
-#include <torch/csrc/Exceptions.h>
 #include <torch/csrc/Generator.h>
 #include <torch/csrc/Storage.h>
 #include <torch/csrc/profiler/combined_traceback.h>
-#include <torch/csrc/python_headers.h>
 
 #include <dirent.h>
 #include <unistd.h>
@@ -17,6 +15,7 @@
 #include "generator.h"
 #include "history.h"
 #include "memory.h"
+#include "module.h"
 #include "options.h"
 #include "share.h"
 #include "version.h"
@@ -25,43 +24,6 @@ using namespace npu;
 
 namespace
 {
-
-// A METH_VARARGS function from one that may throw. nullptr without an error stands for None, so that a function that
-// has given the GIL back need not touch None's count.
-template <PyObject *(*function)(PyObject *)> PyObject *entry(PyObject *, PyObject *args)
-{
-    HANDLE_TH_ERRORS
-    PyObject *result = function(args);
-    return result || PyErr_Occurred() ? result : Py_NewRef(Py_None);
-    END_HANDLE_TH_ERRORS
-}
-
-struct NoGil {
-    PyThreadState *state = PyEval_SaveThread();
-    ~NoGil()
-    {
-        PyEval_RestoreThread(state);
-    }
-};
-
-template <class... T> void parse(PyObject *args, const char *format, T *...out)
-{
-    if (!PyArg_ParseTuple(args, format, out...))
-        throw python_error();
-}
-
-PyObject *text(const std::string &s)
-{
-    return PyUnicode_FromStringAndSize(s.data(), (Py_ssize_t)s.size());
-}
-
-int device_argument(PyObject *args)
-{
-    int device;
-    parse(args, "i", &device);
-    check_device(device);
-    return device;
-}
 
 // ---- the CANN ----
 PyObject *cann_open_(PyObject *args)
@@ -705,6 +667,10 @@ extern "C" __attribute__((visibility("default"))) PyObject *PyInit__C()
 {
     interrupt_check = check_signals;
     PyObject *made = PyModule_Create(&module);
+    if (made && PyModule_AddFunctions(made, device_methods)) {
+        Py_DECREF(made);
+        return nullptr;
+    }
     PyObject *handler = made ? PyObject_GetAttrString(made, "_npu_at_exit") : nullptr;
     PyObject *atexit = handler ? PyImport_ImportModule("atexit") : nullptr;
     PyObject *done = atexit ? PyObject_CallMethod(atexit, "register", "O", handler) : nullptr;

@@ -372,7 +372,7 @@ int call_take_device(call *c, size_t bytes, void **data)
 int call_wait(call *c)
 {
     try {
-        wait_stream(c->device, current_stream_index(c->device));
+        await_result(c->device, current_stream_index(c->device));
         return CALL_OK;
     } catch (...) {
         record_exception(c);

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the files of torch_npu._C share: module*.cpp, each with a table of functions that module.cpp adds to the module.
+// The GIL is held except within NoGil.
+#pragma once
+
+#include <torch/csrc/Exceptions.h>
+#include <torch/csrc/python_headers.h>
+
+#include <string>
+
+#include "device.h"
+
+namespace npu
+{
+
+extern PyMethodDef device_methods[]; // module_device.cpp
+
+// A METH_VARARGS function from one that may throw. nullptr without an error stands for None, so that a function that
+// has given the GIL back need not touch None's count.
+template <PyObject *(*function)(PyObject *)> PyObject *entry(PyObject *, PyObject *args)
+{
+    HANDLE_TH_ERRORS
+    PyObject *result = function(args);
+    return result || PyErr_Occurred() ? result : Py_NewRef(Py_None);
+    END_HANDLE_TH_ERRORS
+}
+
+struct NoGil {
+    PyThreadState *state = PyEval_SaveThread();
+    ~NoGil()
+    {
+        PyEval_RestoreThread(state);
+    }
+};
+
+template <class... T> void parse(PyObject *args, const char *format, T *...out)
+{
+    if (!PyArg_ParseTuple(args, format, out...))
+        throw python_error();
+}
+
+inline PyObject *text(const std::string &s)
+{
+    return PyUnicode_FromStringAndSize(s.data(), (Py_ssize_t)s.size());
+}
+
+inline int device_argument(PyObject *args)
+{
+    int device;
+    parse(args, "i", &device);
+    check_device(device);
+    return device;
+}
+
+} // namespace npu
