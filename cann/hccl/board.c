@@ -27,11 +27,11 @@ static void lay_out(struct board *b, uint32_t n, uintptr_t base)
     b->n = n;
     PART(head, 1);
     PART(ranks, n);
-    PART(entries, (size_t)BOARD_SLOTS * n);
-    PART(pieces, (size_t)BOARD_SLOTS * n * n);
-    PART(channels, (size_t)n * n);
-    PART(data, (size_t)BOARD_SLOTS * n * BOARD_SMALL);
-    PART(messages, (size_t)n * n * PAIR_SLOTS * PAIR_SMALL);
+    PART(entries, (size_t)BOARD_LANES * BOARD_SLOTS * n);
+    PART(pieces, (size_t)BOARD_LANES * BOARD_SLOTS * n * n);
+    PART(channels, (size_t)BOARD_LANES * n * n);
+    PART(data, (size_t)BOARD_LANES * BOARD_SLOTS * n * BOARD_SMALL);
+    PART(messages, (size_t)BOARD_LANES * n * n * PAIR_SLOTS * PAIR_SMALL);
 #undef PART
     b->bytes = at;
 }

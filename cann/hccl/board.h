@@ -6,13 +6,15 @@
  * Collective number s uses row s % BOARD_SLOTS. A rank's word there is 4 s + BOARD_HERE once its entry is written and
  * 4 s + BOARD_DONE when it neither reads nor writes others' memory for it any more; words only grow, so that a row may
  * be used again when all words are at 4 (s - BOARD_SLOTS) + BOARD_DONE. Whoever changes a word rings the bells of those
- * who sleep. The memory is a memfd: nothing of it outlives the processes. */
+ * who sleep. There are two lanes of all this, numbered apart: collectives that are called (numbered when they are), and
+ * those of graphs (numbered when executed). The memory is a memfd: nothing of it outlives the processes. */
 #ifndef ANYNPU_HCCL_BOARD_H
 #define ANYNPU_HCCL_BOARD_H
 
 #include "comm.h"
 
 enum { BOARD_SLOTS = 16, BOARD_SMALL = 16384, BOARD_HERE = 1, BOARD_DONE = 2 };
+enum { BOARD_CALLED, BOARD_GRAPH, BOARD_LANES };
 enum { PAIR_SLOTS = 8, PAIR_SMALL = 4096 };
 
 /* What all ranks must agree on. */
@@ -75,11 +77,11 @@ struct board {
     size_t bytes;
     struct board_head *head;
     struct board_rank *ranks;
-    struct entry *entries;    /* [slot][rank] */
-    struct piece *pieces;     /* [slot][from][to] */
-    struct channel *channels; /* [from][to] */
-    char *data;               /* [slot][rank][BOARD_SMALL] */
-    char *messages;           /* [from][to][PAIR_SLOTS][PAIR_SMALL] */
+    struct entry *entries;    /* [lane][slot][rank] */
+    struct piece *pieces;     /* [lane][slot][from][to] */
+    struct channel *channels; /* [lane][from][to] */
+    char *data;               /* [lane][slot][rank][BOARD_SMALL] */
+    char *messages;           /* [lane][from][to][PAIR_SLOTS][PAIR_SMALL] */
 };
 
 struct board_head {
@@ -96,29 +98,39 @@ struct board *board_new(uint32_t n, int *fd);
 struct board *board_open(uint32_t n, int32_t pid, int32_t fd);
 void board_free(struct board *board);
 
-static inline struct entry *board_entry(const struct board *b, uint64_t s, uint32_t rank)
+static inline size_t board_row(uint32_t lane, uint64_t s)
 {
-    return &b->entries[s % BOARD_SLOTS * b->n + rank];
+    return lane * BOARD_SLOTS + s % BOARD_SLOTS;
 }
 
-static inline char *board_data(const struct board *b, uint64_t s, uint32_t rank)
+static inline struct entry *board_entry(const struct board *b, uint32_t lane, uint64_t s, uint32_t rank)
 {
-    return b->data + (s % BOARD_SLOTS * b->n + rank) * BOARD_SMALL;
+    return &b->entries[board_row(lane, s) * b->n + rank];
 }
 
-static inline struct piece *board_pieces(const struct board *b, uint64_t s, uint32_t from)
+static inline char *board_data(const struct board *b, uint32_t lane, uint64_t s, uint32_t rank)
 {
-    return &b->pieces[(s % BOARD_SLOTS * b->n + from) * b->n];
+    return b->data + (board_row(lane, s) * b->n + rank) * BOARD_SMALL;
 }
 
-static inline struct channel *board_channel(const struct board *b, uint32_t from, uint32_t to)
+static inline struct piece *board_pieces(const struct board *b, uint32_t lane, uint64_t s, uint32_t from)
 {
-    return &b->channels[from * b->n + to];
+    return &b->pieces[(board_row(lane, s) * b->n + from) * b->n];
 }
 
-static inline char *board_message(const struct board *b, uint32_t from, uint32_t to, uint64_t m)
+static inline size_t board_pair(const struct board *b, uint32_t lane, uint32_t from, uint32_t to)
 {
-    return b->messages + (((size_t)from * b->n + to) * PAIR_SLOTS + m % PAIR_SLOTS) * PAIR_SMALL;
+    return ((size_t)lane * b->n + from) * b->n + to;
+}
+
+static inline struct channel *board_channel(const struct board *b, uint32_t lane, uint32_t from, uint32_t to)
+{
+    return &b->channels[board_pair(b, lane, from, to)];
+}
+
+static inline char *board_message(const struct board *b, uint32_t lane, uint32_t from, uint32_t to, uint64_t m)
+{
+    return b->messages + (board_pair(b, lane, from, to) * PAIR_SLOTS + m % PAIR_SLOTS) * PAIR_SMALL;
 }
 
 /* Wakes one rank, or all but `me`, if they sleep; after a word was changed. */

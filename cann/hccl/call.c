@@ -164,6 +164,8 @@ static int failed(const struct op *op)
 {
     struct comm *c = op->comm;
     char call[128];
+    if (c->own)
+        return fail(atomic_load(&c->failed), "%s", c->text);
     call_text(&op->call, call, sizeof call);
     return fail(atomic_load(&c->failed), "%s (rank %u of group %s was in %s, sequence %" PRIu64 ")", c->text, c->rank,
                 c->name, call, op->sequence);
@@ -298,7 +300,7 @@ static int row_free(struct op *op)
         return 1;
     uint64_t goal = 4 * (op->sequence - BOARD_SLOTS) + BOARD_DONE;
     for (uint32_t i = 0; i < b->n; i++)
-        if (atomic_load_explicit(&board_entry(b, op->sequence, i)->word, memory_order_acquire) < goal)
+        if (atomic_load_explicit(&board_entry(b, op->lane, op->sequence, i)->word, memory_order_acquire) < goal)
             return 0;
     return 1;
 }
@@ -307,8 +309,8 @@ static bool needs_word(const struct op *op, uint32_t rank, uint64_t goal)
 {
     struct comm *c = op->comm;
     return c->host_of[rank] == c->host &&
-           atomic_load_explicit(&board_entry(c->board, op->sequence, c->local_of[rank])->word, memory_order_acquire) <
-               goal;
+           atomic_load_explicit(&board_entry(c->board, op->lane, op->sequence, c->local_of[rank])->word,
+                                memory_order_acquire) < goal;
 }
 
 static bool needs_free(const struct op *op, uint32_t rank)
@@ -372,7 +374,7 @@ static int all_here(struct op *op)
     uint64_t goal = 4 * op->sequence + BOARD_HERE;
     int ready = 1;
     for (uint32_t i = 0; i < b->n; i++) {
-        const struct entry *e = board_entry(b, op->sequence, i);
+        const struct entry *e = board_entry(b, op->lane, op->sequence, i);
         if (atomic_load_explicit(&e->word, memory_order_acquire) < goal)
             ready = 0;
         else if (i != c->me && memcmp(&e->call, &op->call, sizeof op->call) != 0)
@@ -386,7 +388,7 @@ static int all_done(struct op *op)
     const struct board *b = op->comm->board;
     uint64_t goal = 4 * op->sequence + BOARD_DONE;
     for (uint32_t i = 0; i < b->n; i++)
-        if (atomic_load_explicit(&board_entry(b, op->sequence, i)->word, memory_order_acquire) < goal)
+        if (atomic_load_explicit(&board_entry(b, op->lane, op->sequence, i)->word, memory_order_acquire) < goal)
             return 0;
     return 1;
 }
@@ -394,10 +396,24 @@ static int all_done(struct op *op)
 static void say(struct op *op, int phase)
 {
     struct comm *c = op->comm;
-    atomic_store_explicit(&board_entry(c->board, op->sequence, c->me)->word, 4 * op->sequence + (uint64_t)phase,
-                          memory_order_release);
+    atomic_store_explicit(&board_entry(c->board, op->lane, op->sequence, c->me)->word,
+                          4 * op->sequence + (uint64_t)phase, memory_order_release);
     if (c->local > 1)
         board_ring_all(c->board, c->me);
+}
+
+static void number(struct op *op)
+{
+    struct comm *c = op->comm;
+    for (uint32_t i = 0; i < op->items; i++) {
+        struct item *m = &op->item[i];
+        size_t at = (size_t)op->lane * c->size + m->rank;
+        m->number = atomic_fetch_add(m->receive ? &c->received[at] : &c->sent[at], 1);
+        m->published = m->done = false;
+    }
+    op->sequence = op->items ? op->item[0].number : atomic_fetch_add(&c->sequence[op->lane], 1);
+    op->exposed = false;
+    op->stage = START;
 }
 
 static int advance(struct op *op, bool patient)
@@ -423,7 +439,7 @@ static int advance(struct op *op, bool patient)
     if (op->stage == SLOT) {
         if ((status = call_wait(op, row_free, needs_free, patient)))
             return status;
-        board_entry(c->board, op->sequence, c->me)->call = op->call;
+        board_entry(c->board, op->lane, op->sequence, c->me)->call = op->call;
         if ((status = work_publish(op)))
             return status;
         say(op, BOARD_HERE);
@@ -446,7 +462,10 @@ static int advance(struct op *op, bool patient)
 
 static int run(void *arg)
 {
-    return advance(arg, true);
+    struct op *op = arg;
+    if (op->lane == BOARD_GRAPH)
+        number(op);
+    return advance(op, true);
 }
 
 static int attempt(void *arg)
@@ -478,10 +497,10 @@ HcclResult call_submit(struct op *op, aclrtStream stream, uint64_t work)
         return result;
     }
     int32_t device = -1;
-    int status = aclrtGetDevice(&device);
-    aclrtStreamStatus unused;
+    bool captures = false;
+    int status = stream_inspect(stream, &captures); /* so that a wrong stream does not take a number */
     if (!status)
-        status = aclrtStreamQuery(stream, &unused); /* so that a wrong stream does not take a number */
+        status = aclrtGetDevice(&device);
     if (!status && device != c->device)
         status = fail(ACL_ERROR_RT_PARAM_INVALID,
                       EI_PARAMETER "%s: the current device is %d, rank %u of group %s is on device %d.",
@@ -490,16 +509,10 @@ HcclResult call_submit(struct op *op, aclrtStream stream, uint64_t work)
         op_free(op);
         return status == ACL_ERROR_RT_PARAM_INVALID ? HCCL_E_PARA : hccl_from(status);
     }
-    if (op->items) {
-        for (uint32_t i = 0; i < op->items; i++) {
-            struct item *m = &op->item[i];
-            m->number = atomic_fetch_add(m->receive ? &c->received[m->rank] : &c->sent[m->rank], 1);
-        }
-        op->sequence = op->item[0].number;
-    } else {
-        op->sequence = atomic_fetch_add(&c->sequence, 1);
-    }
-    op->queued = true;
+    op->lane = captures ? BOARD_GRAPH : BOARD_CALLED;
+    op->queued = !captures;
+    if (!captures)
+        number(op);
     return hccl_from(stream_enqueue(stream, &(struct task){.run = run,
                                                            .release = release,
                                                            .arg = op,

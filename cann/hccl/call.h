@@ -51,6 +51,7 @@ struct op {
     struct comm *comm;
     struct call call;
     uint64_t sequence;
+    uint32_t lane; /* BOARD_GRAPH: run once for each execution, from the beginning */
     int stage;
     bool queued, started; /* the stream has it; its number is in use */
     bool exposed;         /* peers reach into this rank's memory */

@@ -8,6 +8,7 @@
 #include "acl/acl_rt.h"
 #include "call.h"
 #include "error.h"
+#include "group.h"
 
 enum { MEETING_NS = 3000, BYTES_PER_NS = 4 };
 
@@ -382,6 +383,8 @@ HcclResult HcclAlltoAllVC(const void *sendBuf, const void *sendCountMatrix, Hccl
 static HcclResult send_receive(enum op_kind kind, const HcclSendRecvItem *list, uint32_t n, HcclComm comm,
                                aclrtStream stream)
 {
+    if (group_open())
+        return group_add(list, n, comm, stream);
     struct draft d = {.stream = stream};
     struct comm *c = comm ? comm_get(comm, op_names[kind]) : NULL;
     if (!c)

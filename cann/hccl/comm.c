@@ -220,8 +220,8 @@ HcclResult comm_new(struct meet *meet, const struct comm_options *options, const
     pthread_mutex_init(&c->fail_lock, NULL);
     atomic_store(&c->refs, 1);
     c->ranks = malloc(c->size * sizeof *c->ranks);
-    c->sent = calloc(c->size, sizeof *c->sent);
-    c->received = calloc(c->size, sizeof *c->received);
+    c->sent = calloc(BOARD_LANES * (size_t)c->size, sizeof *c->sent);
+    c->received = calloc(BOARD_LANES * (size_t)c->size, sizeof *c->received);
     c->pidfds = malloc(c->size * sizeof *c->pidfds);
     HcclResult result = HCCL_SUCCESS;
     if (c->ranks)
@@ -305,12 +305,13 @@ HcclResult comm_destroy(HcclComm handle)
 }
 
 /* Keeps the first failure; true when it is this one. */
-static bool keep_failure(struct comm *c, HcclResult result, int code, const char *text)
+static bool keep_failure(struct comm *c, HcclResult result, int code, const char *text, bool own)
 {
     pthread_mutex_lock(&c->fail_lock);
     bool first = !atomic_load(&c->failed);
     if (first) {
         c->result = result;
+        c->own = own;
         snprintf(c->text, sizeof c->text, "%s", text);
         atomic_store(&c->failed, code);
     }
@@ -325,7 +326,7 @@ int comm_fail(struct comm *c, HcclResult result, int code, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    if (!keep_failure(c, result, code, text))
+    if (!keep_failure(c, result, code, text, true))
         return atomic_load(&c->failed);
     struct board_head *head = c->board->head;
     uint32_t none = 0;
@@ -355,7 +356,7 @@ int comm_failure(struct comm *c)
     } else if (c->hosts == 1 || !meet_poll(c->meet, c->salt, &result, text, sizeof text)) {
         return 0;
     }
-    keep_failure(c, (HcclResult)result, hccl_code((HcclResult)result), text);
+    keep_failure(c, (HcclResult)result, hccl_code((HcclResult)result), text, false);
     return atomic_load(&c->failed);
 }
 

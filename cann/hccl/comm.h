@@ -67,11 +67,12 @@ struct comm {
     _Atomic uint32_t map_count;
     struct map maps[COMM_MAPS];
 
-    _Alignas(64) _Atomic uint64_t sequence; /* of the next collective */
-    _Atomic uint64_t *sent, *received;      /* messages between two ranks, by the other one */
+    _Alignas(64) _Atomic uint64_t sequence[2]; /* of the next collective, by lane (board.h) */
+    _Atomic uint64_t *sent, *received;         /* messages between two ranks, by lane and the other rank */
 
     pthread_mutex_t fail_lock;
     _Atomic int failed; /* aclError; text and result are set */
+    bool own;           /* found out here */
     HcclResult result;
     char text[COMM_TEXT];
 };

@@ -38,7 +38,7 @@ static int receive(struct op *op, struct item *m)
 {
     struct comm *c = op->comm;
     uint32_t from = c->local_of[m->rank];
-    struct channel *ch = board_channel(c->board, from, c->me);
+    struct channel *ch = board_channel(c->board, op->lane, from, c->me);
     struct message *msg = &ch->messages[m->number % PAIR_SLOTS];
     if (atomic_load_explicit(&ch->taken, memory_order_acquire) != m->number ||
         atomic_load_explicit(&msg->word, memory_order_acquire) != m->number + 1)
@@ -46,9 +46,10 @@ static int receive(struct op *op, struct item *m)
     if (msg->count != m->count || msg->dtype != m->dtype)
         return differ(op, m, msg);
     if (m->bytes) {
-        const char *data = from == c->me && msg->ref.kind == REF_MEMORY
-                               ? msg->ref.pointer
-                               : call_reach(op, from, &msg->ref, board_message(c->board, from, c->me, m->number));
+        const char *data =
+            from == c->me && msg->ref.kind == REF_MEMORY
+                ? msg->ref.pointer
+                : call_reach(op, from, &msg->ref, board_message(c->board, op->lane, from, c->me, m->number));
         if (!data)
             return -1;
         memcpy(m->buffer, data, m->bytes);
@@ -63,7 +64,7 @@ static int send(struct op *op, struct item *m)
 {
     struct comm *c = op->comm;
     uint32_t to = c->local_of[m->rank];
-    struct channel *ch = board_channel(c->board, c->me, to);
+    struct channel *ch = board_channel(c->board, op->lane, c->me, to);
     struct message *msg = &ch->messages[m->number % PAIR_SLOTS];
     uint64_t taken = atomic_load_explicit(&ch->taken, memory_order_acquire);
     if (m->published) {
@@ -76,7 +77,7 @@ static int send(struct op *op, struct item *m)
     msg->dtype = m->dtype;
     if (m->bytes <= PAIR_SMALL) {
         if (m->bytes)
-            memcpy(board_message(c->board, c->me, to, m->number), m->buffer, m->bytes);
+            memcpy(board_message(c->board, op->lane, c->me, to, m->number), m->buffer, m->bytes);
         msg->ref.kind = REF_INLINE;
         m->done = true;
     } else {

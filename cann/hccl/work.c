@@ -22,7 +22,7 @@ static int offer(struct op *op, struct ref *ref, const char *data, const void *h
     struct comm *c = op->comm;
     if (bytes <= BOARD_SMALL) {
         if (bytes)
-            memcpy(board_data(c->board, op->sequence, c->me), data, bytes);
+            memcpy(board_data(c->board, op->lane, op->sequence, c->me), data, bytes);
         ref->kind = REF_INLINE;
         return 0;
     }
@@ -52,7 +52,7 @@ static int offer_result(struct op *op, struct ref *ref)
 int work_publish(struct op *op)
 {
     struct comm *c = op->comm;
-    struct entry *e = board_entry(c->board, op->sequence, c->me);
+    struct entry *e = board_entry(c->board, op->lane, op->sequence, c->me);
     e->send.kind = e->recv.kind = REF_NONE;
     int status = 0;
     switch (op->call.op) {
@@ -75,7 +75,7 @@ int work_publish(struct op *op)
     case OP_ALL_TO_ALL_V:
     case OP_ALL_TO_ALL_VC:
         for (uint32_t i = 0; i < c->local; i++)
-            board_pieces(c->board, op->sequence, c->me)[i] =
+            board_pieces(c->board, op->lane, op->sequence, c->me)[i] =
                 (struct piece){op->send_at[c->local_rank[i]], op->send_counts[c->local_rank[i]]};
         status = offer(op, &e->send, op->send, op->send_handed, op->send_bytes);
         break;
@@ -91,16 +91,16 @@ int work_publish(struct op *op)
 static char *their_data(struct op *op, uint32_t i)
 {
     const struct comm *c = op->comm;
-    const struct ref *ref = &board_entry(c->board, op->sequence, i)->send;
+    const struct ref *ref = &board_entry(c->board, op->lane, op->sequence, i)->send;
     if (i == c->me && ref->kind == REF_MEMORY)
         return ref->pointer;
-    return call_reach(op, i, ref, board_data(c->board, op->sequence, i));
+    return call_reach(op, i, ref, board_data(c->board, op->lane, op->sequence, i));
 }
 
 static char *their_result(struct op *op, uint32_t i)
 {
     const struct comm *c = op->comm;
-    const struct ref *ref = &board_entry(c->board, op->sequence, i)->recv;
+    const struct ref *ref = &board_entry(c->board, op->lane, op->sequence, i)->recv;
     return i == c->me ? ref->pointer : call_reach(op, i, ref, NULL);
 }
 
@@ -242,7 +242,7 @@ static int all_to_all(struct op *op)
     struct comm *c = op->comm;
     for (uint32_t k = 0; k < c->local; k++) {
         uint32_t i = (c->me + k) % c->local, r = c->local_rank[i];
-        struct piece piece = board_pieces(c->board, op->sequence, i)[c->me];
+        struct piece piece = board_pieces(c->board, op->lane, op->sequence, i)[c->me];
         if (piece.bytes != op->recv_counts[r])
             return comm_fail(c, HCCL_E_PARA, ACL_ERROR_RT_FFTS_PLUS_EXCEPTION,
                              EI_DIFFERENT "ccl_op %s, group %s, parameter counts, at sequence %llu rank %u sends %llu "

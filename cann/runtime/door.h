@@ -50,6 +50,9 @@ enum { TASK_AGAIN = -1 };
  * run()'s status when the task was run at once. */
 int stream_enqueue(aclrtStream stream, const struct task *task) DOOR(stream_enqueue);
 
+/* The stream is usable by this thread (else a status with text); *captures: its tasks go to a graph. */
+int stream_inspect(aclrtStream stream, bool *captures) DOOR(stream_inspect);
+
 /* For a task that waits, in run(): its stream was aborted or the process ends, it must give up. */
 bool task_cancelled(void) DOOR(task_cancelled);
 

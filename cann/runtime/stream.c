@@ -521,7 +521,7 @@ int stream_enqueue(aclrtStream handle, const struct task *task)
         atomic_compare_exchange_strong_explicit(&s->state, &state, STREAM_AT_ONCE, memory_order_acquire,
                                                 memory_order_relaxed))
         return task->attempt ? try_at_once(me, s, task) : run_at_once(me, s, task);
-    status = push(s, task, false);
+    status = push(s, task, task->attempt != NULL);
     if (status == 0 && blocking()) {
         stream_wait(s, -1);
         status = stream_take_error(s);
@@ -562,6 +562,14 @@ int stream_wait(struct stream *s, int64_t ms)
 bool stream_aborted(struct stream *s)
 {
     return atomic_load(&s->aborts) != s->aborts_seen || atomic_load(&stopping);
+}
+
+int stream_inspect(aclrtStream handle, bool *captures)
+{
+    struct stream *s = NULL;
+    int status = get_stream(local(), handle, &s);
+    *captures = !status && capture_any() && s->diverted;
+    return status;
 }
 
 bool task_cancelled(void)

@@ -145,6 +145,10 @@ ACL_FUNC_VISIBILITY HcclResult HcclRecv(void *recvBuf, uint64_t count, HcclDataT
 ACL_FUNC_VISIBILITY HcclResult HcclBatchSendRecv(HcclSendRecvItem *sendRecvInfo, uint32_t itemNum, HcclComm comm,
                                                  aclrtStream stream);
 
+/* HcclSend, HcclRecv and HcclBatchSendRecv called in between are one batch a communicator and stream. */
+ACL_FUNC_VISIBILITY HcclResult HcclGroupStart(void);
+ACL_FUNC_VISIBILITY HcclResult HcclGroupEnd(void);
+
 #ifdef __cplusplus
 }
 #endif
