@@ -40,7 +40,7 @@ struct conv_row {
 struct conv_type {
     /* to[k][nr]: the taps at[0…k) of the runs' pixels; runs in ascending order. */
     void (*pack)(void *to, const void *planes, const int64_t *at, int64_t k, const struct conv_run *run, int runs);
-    /* to[pixels][nr]: the same turned, for n ≤ nr taps. */
+    /* to[pixels][nr]: the same turned, for n ≤ nr taps. Up to seven lines behind the last pixel's are written. */
     void (*pack_turned)(void *to, const void *planes, const int64_t *at, int64_t n, const struct conv_run *run,
                         int runs);
     /* For n ≤ CONV_ROWS rows of `count` neighbouring pixels: y = bias + the sum over taps of weight × plane. */

@@ -34,7 +34,7 @@ struct foreach_loop {
     const void *param;
     aclDataType dtype;
     int operands;    /* the output included, ≤ 4 */
-    unsigned repeat; /* bit k: operand k is one element, of the loop's type */
+    unsigned repeat; /* bit k: operand k is one element, of the loop's type; one operand at most */
 };
 
 struct foreach_kernels {
