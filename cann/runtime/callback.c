@@ -53,6 +53,7 @@ struct listener {
     void *args;
 };
 
+static const struct task_detail callback_detail = {.task_class = ANYNPU_TASK_CALLBACK};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct subscription *subscriptions;
 static struct queue *queues;
@@ -211,7 +212,7 @@ aclError aclrtLaunchCallback(aclrtCallback fn, void *userData, aclrtCallbackBloc
         return fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "the host is out of memory");
     }
     *l = (struct launch){s, fn, userData, blockType == ACL_CALLBACK_BLOCK, r};
-    return stream_push(s, &(struct task){run_launch, release_launch, l, 0, {"Callback", NULL}});
+    return stream_push(s, &(struct task){run_launch, release_launch, l, 0, {"Callback", NULL, &callback_detail}});
 }
 
 aclError aclrtProcessReport(int32_t timeout)
@@ -269,7 +270,7 @@ aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void *args)
     if (!h)
         return fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "the host is out of memory");
     *h = (struct host_call){fn, args};
-    return stream_push(s, &(struct task){run_host, free, h, 0, {"HostFunc", NULL}});
+    return stream_push(s, &(struct task){run_host, free, h, 0, {"HostFunc", NULL, &callback_detail}});
 }
 
 aclError aclrtSetExceptionInfoCallback(aclrtExceptionInfoCallback callback)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/futex.h"
 #include "capture.h"
 #include "error.h"
 #include "memory.h"
@@ -19,6 +20,7 @@ struct copy {
     size_t dst_pitch, src_pitch, width, height; /* height 1: plain */
     uint32_t value;                             /* fills: four bytes */
     bool fill;
+    struct task_detail detail;
 };
 
 static void copy_piece(void *arg, int64_t begin, int64_t end)
@@ -154,6 +156,32 @@ static int check_pageable(aclrtStream stream)
     return capture_check_unsafe("Asynchronous memory copy");
 }
 
+/* What the profiler calls it. */
+static struct task_detail detail_of(const struct copy *c, bool to, bool from)
+{
+    static const char *const name[2][2] = {{"MemcpyHtoH", "MemcpyDtoH"}, {"MemcpyHtoD", "MemcpyDtoD"}};
+    return (struct task_detail){.task_class = c->fill ? ANYNPU_TASK_FILL : ANYNPU_TASK_COPY,
+                                .bytes = (uint64_t)c->width * c->height,
+                                .name = c->fill ? "Memset" : name[to][from]};
+}
+
+/* On the caller's thread: done when the call returns. */
+static int run_now(const struct copy *c, bool to, bool from)
+{
+    if (!trace_wanted(ANYNPU_TRACE_TASK)) {
+        run_copy(c);
+        return ACL_SUCCESS;
+    }
+    struct task_detail detail = detail_of(c, to, from);
+    struct task_note note = {.detail = &detail};
+    struct launched launch = trace_launch();
+    run_copy(c);
+    struct device *device = device_current();
+    trace_task(&(struct trace_done){&note, launch, UINT32_MAX, UINT32_MAX, 1, device ? device->id : 0, 0, launch.when,
+                                    clock_ns()});
+    return ACL_SUCCESS;
+}
+
 static int enqueue(struct copy *c, bool to, bool from, aclrtStream stream)
 {
     bool wait = !to && !pinned(c->dst), stage = !from && !c->fill && !pinned(c->src);
@@ -169,7 +197,8 @@ static int enqueue(struct copy *c, bool to, bool from, aclrtStream stream)
         task->src = (const char *)(task + 1);
     }
     const char *name = c->fill ? "MemsetAsync" : "MemcpyAsync";
-    TRY(stream_enqueue(stream, &(struct task){run_task, free, task, work_of(c), {name, NULL}}));
+    task->detail = detail_of(c, to, from);
+    TRY(stream_enqueue(stream, &(struct task){run_task, free, task, work_of(c), {name, NULL, &task->detail}}));
     if (!wait && (!stage || bytes))
         return ACL_SUCCESS;
     struct stream *s;
@@ -192,8 +221,7 @@ static int copy(void *dst, size_t destMax, const void *src, size_t count, aclrtM
     if (async)
         return enqueue(&c, to, from, stream);
     TRY(capture_check_unsafe("MemCopySync"));
-    run_copy(&c);
-    return ACL_SUCCESS;
+    return run_now(&c, to, from);
 }
 
 aclError aclrtMemcpy(void *dst, size_t destMax, const void *src, size_t count, aclrtMemcpyKind kind)
@@ -223,14 +251,13 @@ static int copy_2d(void *dst, size_t dpitch, const void *src, size_t spitch, siz
     if (width > dpitch || width > spitch)
         return fail(ACL_ERROR_RT_PARAM_INVALID, "width %zu is greater than a pitch (dst %zu, src %zu)", width, dpitch,
                     spitch);
-    struct copy c = {dst, src, dpitch, spitch, width, height, 0, false};
+    struct copy c = {dst, src, dpitch, spitch, width, height, 0, false, {0}};
     bool to = false, from = false;
     TRY(check_copy(&c, kind, &to, &from));
     if (async)
         return enqueue(&c, to, from, stream);
     TRY(capture_check_unsafe("MemCopy2DSync"));
-    run_copy(&c);
-    return ACL_SUCCESS;
+    return run_now(&c, to, from);
 }
 
 aclError aclrtMemcpy2d(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
@@ -261,8 +288,7 @@ static int fill(void *p, size_t max, uint32_t value, size_t bytes, bool async, a
     if (async)
         return enqueue(&c, device, false, stream);
     TRY(capture_check_unsafe("MemSetSync"));
-    run_copy(&c);
-    return ACL_SUCCESS;
+    return run_now(&c, device, false);
 }
 
 aclError aclrtMemset(void *devPtr, size_t maxCount, int32_t value, size_t count)

@@ -5,11 +5,13 @@
 #ifndef ANYNPU_RUNTIME_DOOR_H
 #define ANYNPU_RUNTIME_DOOR_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "acl/acl_base.h"
+#include "anynpu/trace.h"
 
 #define DOOR(name) __asm__("anynpu_" #name) __attribute__((visibility("default")))
 
@@ -22,10 +24,21 @@ int fail(int code, const char *fmt, ...) DOOR(fail) __attribute__((format(printf
 bool log_wanted(int level) DOOR(log_wanted);
 void log_line(int level, const char *module, const char *fmt, ...) DOOR(log_line) __attribute__((format(printf, 3, 4)));
 
+/* More about a task, for the profiler: lives as long as the task. */
+struct task_detail {
+    uint16_t task_class;   /* enum anynpu_trace_class */
+    uint16_t tensors;      /* how many it has */
+    uint16_t tensor_bytes; /* of the descriptions in `tensor` (those that fit) */
+    uint64_t bytes;        /* moved */
+    const void *tensor;    /* struct anynpu_trace_tensor, one after another; NULL: none */
+    const char *name;      /* in traces, when not the note's; NULL: the note's */
+};
+
 /* What one task is, for logs, profiler and error texts. Strings must outlive the task (static or in its arg). */
 struct task_note {
-    const char *name;  /* "aclnnAdd" */
-    const char *where; /* Python line or NULL */
+    const char *name;                 /* "aclnnAdd" */
+    const char *where;                /* Python line or NULL */
+    const struct task_detail *detail; /* or NULL: a kernel, nothing more known */
 };
 
 /* A unit of work in a stream. run() is called on a device thread, or on the caller's when the stream is idle and the
@@ -85,6 +98,26 @@ int share_export(const void *address, size_t bytes, struct share *share) DOOR(sh
 bool share_possible(const void *address) DOOR(share_possible); /* false: mapped or imported memory */
 int share_import(const struct share *share, void **address) DOOR(share_import);
 void share_release(const struct share *share) DOOR(share_release);
+
+/* ---- tracing (trace.h; the records: anynpu/trace.h) ---- */
+/* What is being recorded, a set of 1 << enum anynpu_trace_kind; 0: nothing. */
+extern _Atomic uint32_t trace_kinds DOOR(trace_kinds);
+
+/* Is this kind being recorded? One relaxed load; ask before building a record. */
+static inline bool trace_wanted(int kind)
+{
+    return __builtin_expect(atomic_load_explicit(&trace_kinds, memory_order_relaxed) >> kind & 1, 0);
+}
+/* Id of the text, written into the session's file when it hasn't seen it. */
+uint64_t trace_string(const char *text, size_t bytes) DOOR(trace_string);
+/* Appends a record whose head is filled in. Any thread; no lock but when a thread's chunk is full. */
+void trace_write(const void *record) DOOR(trace_write);
+/* Told when aclprofStart and aclprofStop have worked, and at once while profiling runs. Outside locks. */
+typedef void (*trace_listener)(bool on, uint64_t types, uint32_t count, const uint32_t *devices);
+int trace_listen(trace_listener listener) DOOR(trace_listen);
+/* A call of the interface that began at `begin` and ends now; level as MsprofApi has it. */
+void trace_api(const char *name, int64_t begin, uint32_t level) DOOR(trace_api);
+enum { TRACE_LEVEL_ACL = 20000, TRACE_LEVEL_NODE = 10000, TRACE_LEVEL_HCCL = 5500, TRACE_LEVEL_RUNTIME = 5000 };
 
 /* Makes the library report a bad state of the process (forked child of a used device…); 0 when all is well.
  * Every public entry that touches the device asks. */

@@ -166,6 +166,9 @@ struct mark {
     int64_t limit; /* ns, 0: none */
 };
 
+static const struct task_detail record_detail = {.task_class = ANYNPU_TASK_EVENT, .name = "EventRecord"},
+                                wait_detail = {.task_class = ANYNPU_TASK_EVENT, .name = "EventWait"};
+
 static struct mark *mark_new(struct event *e, uint32_t generation)
 {
     struct mark *m = malloc(sizeof *m);
@@ -272,7 +275,7 @@ static int record(struct event *e, aclrtStream stream)
         event_set_done(e, generation);
         return fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "the host is out of memory");
     }
-    return stream_push(s, &(struct task){run_record, release_record, m, 0, {NULL, NULL}});
+    return stream_push(s, &(struct task){run_record, release_record, m, 0, {NULL, NULL, &record_detail}});
 }
 
 aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream)
@@ -350,7 +353,7 @@ static int wait(aclrtStream stream, aclrtEvent event, int64_t limit_ns)
         return fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "the host is out of memory");
     m->limit = limit_ns;
     atomic_fetch_add(&e->waits, 1);
-    return stream_push(s, &(struct task){run_wait, release_wait, m, 0, {NULL, NULL}});
+    return stream_push(s, &(struct task){run_wait, release_wait, m, 0, {NULL, NULL, &wait_detail}});
 }
 
 aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event)

@@ -10,6 +10,7 @@
 #include "local.h"
 #include "memory.h"
 #include "stream.h"
+#include "trace.h"
 
 const struct anynpu_extension *anynpu_extension(void) __attribute__((visibility("default")));
 
@@ -59,12 +60,13 @@ static aclError wait_for(aclrtStream stream, int32_t ms)
 const struct anynpu_extension *anynpu_extension(void)
 {
     static const struct anynpu_extension table = {
-        .version = 2,
+        .version = 3,
         .host_view = host_view,
         .note = note,
         .stream_idle = idle,
         .stream_error = take_error,
         .stream_wait = wait_for,
+        .trace = &trace_table,
     };
     return &table;
 }

@@ -170,7 +170,7 @@ static int run_node(struct local *me, struct stream *s, struct replay *r, struct
     if (atomic_load_explicit(&n->disabled, memory_order_relaxed))
         return ACL_SUCCESS;
     const struct graph_task *what = atomic_load_explicit(&n->what, memory_order_acquire);
-    return stream_run(me, s, &what->task, what->note);
+    return stream_run(me, s, &what->task, what->note, NULL);
 }
 
 static int run_in_order(struct replay *r)
@@ -348,7 +348,9 @@ static int execute(struct graph *g, struct stream *s)
     struct replay *r = replay_new(g, s);
     if (!r)
         return fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "the host is out of memory");
-    struct task task = {run_replay, free_replay, r, g->work, {"ModelExecute", NULL}};
+    /* its tasks are recorded one by one; this one holds them */
+    static const struct task_detail detail = {.task_class = ANYNPU_TASK_CALLBACK};
+    struct task task = {run_replay, free_replay, r, g->work, {"ModelExecute", NULL, &detail}};
     return g->waits ? stream_push(s, &task) : stream_enqueue(s, &task);
 }
 

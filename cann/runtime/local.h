@@ -20,6 +20,7 @@ struct local {
     struct stream *running;  /* whose task this thread runs, NULL: none */
     uint64_t work;           /* that task's estimate, ns */
     int capture_mode;        /* aclmdlRICaptureThreadExchangeMode */
+    uint32_t blocks;         /* pieces of the running task's largest loop */
     bool in_pool;            /* running a piece of a parallel() */
     bool noted;              /* note_name and note_where are for the next task */
     char note_name[NOTE_MAX], note_where[NOTE_MAX];

@@ -147,7 +147,8 @@ static int push(const struct signal *signal, int (*run)(void *), aclrtStream str
     *g = *signal;
     if (g->notify)
         atomic_fetch_add(&g->notify->references, 1);
-    struct task task = {run, free_signal, g, 0, {name, NULL}};
+    static const struct task_detail detail = {.task_class = ANYNPU_TASK_EVENT};
+    struct task task = {run, free_signal, g, 0, {name, NULL, &detail}};
     return waits ? stream_push(s, &task) : stream_enqueue(stream, &task);
 }
 

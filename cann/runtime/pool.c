@@ -182,6 +182,8 @@ void parallel(int64_t count, int64_t grain, void (*body)(void *arg, int64_t begi
     if (pieces > PIECES_MAX)
         pieces = PIECES_MAX;
     struct local *me = local();
+    if (pieces > me->blocks)
+        me->blocks = (uint32_t)pieces;
     uint32_t idle = 0;
     if (cpu_count() == 1 || me->in_pool ||
         !atomic_compare_exchange_strong_explicit(&pool.busy, &idle, 1, memory_order_acquire, memory_order_relaxed)) {

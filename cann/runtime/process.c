@@ -16,6 +16,7 @@
 #include "log.h"
 #include "pool.h"
 #include "stream.h"
+#include "trace.h"
 #include "usage.h"
 
 static _Atomic bool used, orphan;
@@ -35,6 +36,7 @@ static void child(void)
     pool_after_fork();
     streams_after_fork();
     usage_after_fork();
+    trace_after_fork();
     if (atomic_load(&used)) {
         atomic_store(&orphan, true);
         local()->context = NULL; /* so that every entry that needs one comes to entry_check() */

@@ -95,7 +95,24 @@ static const char *name_of(const struct task *task)
     return task->note.name ? task->note.name : "a task";
 }
 
-int stream_run(struct local *me, struct stream *s, const struct task *task, const char *note)
+static void trace(const struct local *me, struct stream *s, const struct task *task, const struct launched *launch,
+                  int64_t begin, int status)
+{
+    struct launched unknown = {begin, 0, 0}; /* it was queued before the session began */
+    struct trace_done done = {.note = &task->note,
+                              .launch = launch->when ? *launch : unknown,
+                              .stream = s->handle.id,
+                              .task = task_id(s),
+                              .blocks = me->blocks ? me->blocks : 1,
+                              .device = s->device->id,
+                              .status = status,
+                              .begin = begin,
+                              .end = clock_ns()};
+    trace_task(&done);
+}
+
+int stream_run(struct local *me, struct stream *s, const struct task *task, const char *note,
+               const struct launched *launch)
 {
     struct stream *outer = me->running;
     uint64_t outer_work = me->work;
@@ -103,14 +120,23 @@ int stream_run(struct local *me, struct stream *s, const struct task *task, cons
     me->work = task->work;
     int64_t limit = task->work >= LONG_TASK_NS && !task->attempt ? settings_execute_ns() : 0;
     bool logged = log_wanted(ACL_INFO) && task->note.name;
-    int64_t begin = __builtin_expect(logged || limit, 0) ? clock_ns() : 0;
+    bool traced = trace_wanted(ANYNPU_TRACE_TASK);
+    struct launched now = {0};
+    if (traced) {
+        me->blocks = 0;
+        if (!launch)
+            now = trace_launch();
+    }
+    int64_t begin = __builtin_expect(logged || limit || traced, 0) ? clock_ns() : 0;
     int status;
     if (__builtin_expect(fault_task(), 0))
         status = fail(ACL_ERROR_RT_AICORE_EXCEPTION, "fault injected into %s", name_of(task));
     else
         status = task->run(task->arg);
     if (__builtin_expect(begin != 0, 0)) {
-        int64_t ns = clock_ns() - begin;
+        if (traced)
+            trace(me, s, task, launch ? launch : &now, begin, status);
+        int64_t ns = logged || limit ? clock_ns() - begin : 0;
         if (logged)
             log_line(ACL_INFO, "RUNTIME", "%s stream_id=%u task_id=%u %.1fus", note && *note ? note : task->note.name,
                      s->handle.id, task_id(s), (double)ns / 1000);
@@ -134,9 +160,10 @@ int stream_run(struct local *me, struct stream *s, const struct task *task, cons
     return status;
 }
 
-static int run_task(struct local *me, struct stream *s, const struct task *task, const char *note)
+static int run_task(struct local *me, struct stream *s, const struct task *task, const char *note,
+                    const struct launched *launch)
 {
-    int status = stream_run(me, s, task, note);
+    int status = stream_run(me, s, task, note, launch);
     if (task->release)
         task->release(task->arg);
     return status;
@@ -280,7 +307,7 @@ static void *serve(void *arg)
                 slot->task.release(slot->task.arg);
         } else {
             jitter();
-            int status = run_task(me, s, &slot->task, slot->note);
+            int status = run_task(me, s, &slot->task, slot->note, &slot->launch);
             if (status)
                 set_error(s, status);
         }
@@ -356,6 +383,9 @@ static int push(struct stream *s, const struct task *task, bool waits)
 {
     struct local *me = local();
     char *note = me->noted ? take_note(me) : NULL;
+    struct launched launch = {0};
+    if (trace_wanted(ANYNPU_TRACE_TASK))
+        launch = trace_launch();
     pthread_mutex_lock(&s->lock);
     if (__builtin_expect(s->diverted, 0)) {
         pthread_mutex_unlock(&s->lock);
@@ -378,7 +408,7 @@ static int push(struct stream *s, const struct task *task, bool waits)
         return drop(task, status ? status : ACL_ERROR_RT_STREAM_ABORT);
     }
     uint64_t i = atomic_load(&s->pushed);
-    s->ring[i % RING] = (struct slot){.task = *task, .note = note};
+    s->ring[i % RING] = (struct slot){.task = *task, .note = note, .launch = launch};
     uint32_t state = atomic_load(&s->state);
     for (;;) {
         uint32_t next = state == STREAM_IDLE ? STREAM_DEVICE : state == STREAM_AT_ONCE ? STREAM_AT_ONCE_QUEUED : state;
@@ -431,7 +461,7 @@ static int run_at_once(struct local *me, struct stream *s, const struct task *ta
     char *note = __builtin_expect(me->noted, 0) ? take_note(me) : NULL;
     uint64_t n = atomic_load_explicit(&s->at_once, memory_order_relaxed);
     me->task = task_id(s);
-    int status = run_task(me, s, task, note);
+    int status = run_task(me, s, task, note, NULL);
     free(note);
     atomic_store_explicit(&s->at_once, n + 1, memory_order_relaxed);
     uint32_t state = STREAM_AT_ONCE;

@@ -25,6 +25,7 @@
 #include "device.h"
 #include "door.h"
 #include "handle.h"
+#include "trace.h"
 
 enum stream_state { STREAM_IDLE, STREAM_AT_ONCE, STREAM_AT_ONCE_QUEUED, STREAM_DEVICE, STREAM_DIVERTED };
 
@@ -33,7 +34,8 @@ struct update;
 
 struct slot {
     struct task task;
-    char *note; /* owned copy of the caller's note, or NULL */
+    char *note;             /* owned copy of the caller's note, or NULL */
+    struct launched launch; /* when traced */
 };
 
 struct stream {
@@ -91,9 +93,10 @@ int stream_divert(struct stream *stream);
 void stream_undivert(struct stream *stream);
 
 /* Runs a task at once on this thread, as part of the one that runs, with what logs and faults ask for; no release.
- * note: "name\0where" or NULL. */
+ * note: "name\0where" or NULL; launch: where it was launched, NULL: here and now. */
 struct local;
-int stream_run(struct local *me, struct stream *stream, const struct task *task, const char *note);
+int stream_run(struct local *me, struct stream *stream, const struct task *task, const char *note,
+               const struct launched *launch);
 
 /* Nothing queued and nothing running on the device thread. */
 static inline bool stream_is_idle(struct stream *stream)

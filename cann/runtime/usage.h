@@ -8,7 +8,8 @@
 
 #include "device.h"
 
-/* The process uses the device from now on (it has memory there), or no longer (reset). Any thread; cheap when joined. */
+/* The process uses the device from now on (it has memory there), or no longer (reset). Any thread; cheap when joined.
+ */
 void usage_join(struct device *device);
 void usage_leave(struct device *device);
 

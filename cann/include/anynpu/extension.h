@@ -5,6 +5,7 @@
 #define ANYNPU_EXTENSION_H
 
 #include "acl/acl_base.h"
+#include "anynpu/trace.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,6 +26,8 @@ struct anynpu_extension {
      * text, no log line), or the status of a bad handle. Leaves a pending error where it is. For clients that look at
      * signals between short waits. */
     aclError (*stream_wait)(aclrtStream stream, int32_t ms);
+    /* Version 3. The recorder (anynpu/trace.h). */
+    const struct anynpu_trace_api_table *trace;
 };
 
 typedef const struct anynpu_extension *(*anynpu_extension_fn)(void);

@@ -21,6 +21,36 @@ struct MsprofApi {
     uint64_t itemId;
 };
 
+#define PATH_LEN_MAX       1023
+#define PARAM_LEN_MAX      4095
+#define MSPROF_MAX_DEV_NUM 64
+
+/* What a callback is told: type PROF_CTRL_SWITCH and this. */
+enum { PROF_CTRL_INVALID = 0, PROF_CTRL_SWITCH = 1 };
+enum {
+    PROF_COMMANDHANDLE_TYPE_INIT = 0,
+    PROF_COMMANDHANDLE_TYPE_START = 1,
+    PROF_COMMANDHANDLE_TYPE_STOP = 2,
+    PROF_COMMANDHANDLE_TYPE_FINALIZE = 3,
+};
+struct MsprofCommandHandleParams {
+    uint32_t pathLen;
+    uint32_t storageLimit;
+    uint32_t profDataLen;
+    char path[PATH_LEN_MAX + 1];
+    char profData[PARAM_LEN_MAX + 1];
+};
+struct MsprofCommandHandle {
+    uint64_t profSwitch;
+    uint64_t profSwitchHi;
+    uint32_t devNums;
+    uint32_t devIdList[MSPROF_MAX_DEV_NUM];
+    uint32_t modelId;
+    uint32_t type;
+    uint32_t cacheFlag;
+    struct MsprofCommandHandleParams params;
+};
+
 typedef int32_t (*ProfCommandHandle)(uint32_t type, void *data, uint32_t length);
 
 /* Called back when profiling starts and ends. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The two phases of every operator, and executors that clients use more than once. */
+#include "base/futex.h"
 #include "plan.h"
 
 aclnnStatus op_prepare(const struct op_row *row, const union op_value *arg, uint64_t *workspace_size,
@@ -61,7 +62,8 @@ static aclnnStatus enqueue(struct plan *plan, void *workspace, uint64_t size, ac
     if (plan->workspace)
         TRY(bind_workspace(plan, workspace, size));
     plan->object.magic = MAGIC_PLAN_RUNNING;
-    struct task task = {plan->steps == 1 ? run_one : run_all, release, plan, plan->work, {plan->row->name, NULL}};
+    struct task task = {
+        plan->steps == 1 ? run_one : run_all, release, plan, plan->work, {plan->row->name, NULL, plan->detail}};
     return stream_enqueue(stream, &task);
 }
 
@@ -99,8 +101,14 @@ aclnnStatus op_launch(const struct op_row *row, void *workspace, uint64_t worksp
     struct plan *plan = (struct plan *)executor;
     if (plan->row != row)
         return fail(ACLNN_ERR_PARAM_INVALID, "%s was given an executor of %s.", row->name, plan->row->name);
-    return plan->again ? enqueue_again(plan, workspace, workspace_size, stream)
-                       : enqueue(plan, workspace, workspace_size, stream);
+    if (!trace_wanted(ANYNPU_TRACE_API))
+        return plan->again ? enqueue_again(plan, workspace, workspace_size, stream)
+                           : enqueue(plan, workspace, workspace_size, stream);
+    int64_t begin = clock_ns();
+    aclnnStatus status = plan->again ? enqueue_again(plan, workspace, workspace_size, stream)
+                                     : enqueue(plan, workspace, workspace_size, stream);
+    trace_api(row->name, begin, TRACE_LEVEL_NODE);
+    return status;
 }
 
 /* ---- executors kept by clients ---- */

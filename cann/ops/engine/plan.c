@@ -292,6 +292,7 @@ static struct plan *make(const struct op_row *row)
     plan->work = 0;
     plan->workspace = 0;
     plan->bound = NULL;
+    plan->detail = NULL;
     plan->addressless = NULL;
     plan->chunks = NULL;
     plan->free = plan->inside;
@@ -312,8 +313,11 @@ struct plan *plan_prepare(const struct op_row *row, const union op_value *arg, a
     if (!s)
         s = row->prepare(plan, row, plan->arg);
     *status = s ? s : plan->status;
-    if (*status == ACLNN_SUCCESS)
+    if (*status == ACLNN_SUCCESS) {
+        if (trace_wanted(ANYNPU_TRACE_TASK))
+            plan->detail = plan_describe(plan);
         return plan;
+    }
     plan_free(plan);
     return NULL;
 }

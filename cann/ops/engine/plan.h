@@ -45,12 +45,16 @@ struct plan {
     uint64_t work;
     size_t workspace;
     struct plan_bound *bound;
-    const char *addressless; /* a parameter whose tensor has elements but no address */
+    const struct task_detail *detail; /* for the profiler, when it records */
+    const char *addressless;          /* a parameter whose tensor has elements but no address */
     struct plan_chunk *chunks;
     char *free, *end; /* of the arena's current block */
     struct plan_step first_step[PLAN_STEPS_INSIDE];
     char inside[];
 };
+
+/* What the profiler is told of the tensors; memory of the plan. While the client's handles live. (describe.c) */
+const struct task_detail *plan_describe(struct plan *plan);
 
 /* A prepared plan or NULL with *status set. */
 struct plan *plan_prepare(const struct op_row *row, const union op_value *arg, aclnnStatus *status);
