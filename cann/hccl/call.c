@@ -513,10 +513,12 @@ HcclResult call_submit(struct op *op, aclrtStream stream, uint64_t work)
     op->queued = !captures;
     if (!captures)
         number(op);
+    op->detail = (struct task_detail){.task_class = ANYNPU_TASK_COLLECTIVE,
+                                      .bytes = op->send_bytes ? op->send_bytes : op->recv_bytes};
     return hccl_from(stream_enqueue(stream, &(struct task){.run = run,
                                                            .release = release,
                                                            .arg = op,
                                                            .work = work,
-                                                           .note = {op_names[op->call.op], NULL},
+                                                           .note = {op_names[op->call.op], NULL, &op->detail},
                                                            .attempt = attempt}));
 }

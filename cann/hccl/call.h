@@ -68,6 +68,7 @@ struct op {
     uint64_t *send_counts, *send_at, *recv_counts, *recv_at;
     uint32_t items;
     struct item *item;
+    struct task_detail detail; /* for the profiler */
 };
 
 /* A new collective with room for `lists` lists of one uint64_t a rank and for items; takes a reference. NULL with text.

@@ -134,7 +134,7 @@ int stream_run(struct local *me, struct stream *s, const struct task *task, cons
     else
         status = task->run(task->arg);
     if (__builtin_expect(begin != 0, 0)) {
-        if (traced)
+        if (traced && status != TASK_AGAIN)
             trace(me, s, task, launch ? launch : &now, begin, status);
         int64_t ns = logged || limit ? clock_ns() - begin : 0;
         if (logged)
@@ -479,6 +479,9 @@ static int run_at_once(struct local *me, struct stream *s, const struct task *ta
 static int try_at_once(struct local *me, struct stream *s, const struct task *task)
 {
     char *note = me->noted ? take_note(me) : NULL;
+    struct launched launch = {0};
+    if (trace_wanted(ANYNPU_TRACE_TASK))
+        launch = trace_launch();
     pthread_mutex_lock(&s->lock);
     int status = s->threaded ? ACL_SUCCESS : start_thread(s);
     if (status) { /* nobody could queue behind us: the stream has no thread */
@@ -490,7 +493,7 @@ static int try_at_once(struct local *me, struct stream *s, const struct task *ta
     uint64_t i = atomic_load(&s->pushed);
     bool first = i == atomic_load(&s->finished);
     struct slot *slot = &s->ring[i % RING];
-    *slot = (struct slot){.task = *task, .note = note};
+    *slot = (struct slot){.task = *task, .note = note, .launch = launch};
     s->aborts_seen = atomic_load(&s->aborts);
     me->task = task_id(s);
     atomic_store(&s->pushed, i + 1);
@@ -499,7 +502,7 @@ static int try_at_once(struct local *me, struct stream *s, const struct task *ta
         pthread_mutex_unlock(&s->lock);
         struct task trial = *task;
         trial.run = task->attempt;
-        status = stream_run(me, s, &trial, note);
+        status = stream_run(me, s, &trial, note, &launch);
         if (status != TASK_AGAIN && task->release)
             task->release(task->arg);
         pthread_mutex_lock(&s->lock);
