@@ -57,7 +57,7 @@ def _start() -> None:
 
     register(npu)
 
-    from . import distributed, multiprocessing, ops, utils
+    from . import distributed, multiprocessing, ops, optim, utils
 
     globals().update(ops.exported, erase_stream=npu.streams.erase_stream)
 
