@@ -159,6 +159,10 @@ def _npu_setOption(option: dict[str, str]) -> None: ...
 def _npu_getOption(name: str) -> str | None: ...
 def _npu_set_op_timeout_ms(timeout: int) -> None: ...
 
+# ---- the host's view of device memory ----
+def _npu_hostAlias(tensor: torch.Tensor) -> torch.Tensor | None:
+    """A CPU tensor on the memory of a strided NPU tensor, whose current stream is waited for; None where the CANN gives no view."""
+
 # ---- operators that ran on the CPU ----
 def _npu_fallback_count() -> dict[str, int]:
     """{"aten::name.overload": times} since the start or the last reset."""

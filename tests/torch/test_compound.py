@@ -6,11 +6,11 @@ import io
 import pytest
 import torch
 
-I, V = torch.tensor([[0, 1, 1], [2, 0, 2]]), torch.tensor([3.0, 4.0, 5.0])
+INDICES, VALUES = torch.tensor([[0, 1, 1], [2, 0, 2]]), torch.tensor([3.0, 4.0, 5.0])
 
 
 def coo(device):
-    return torch.sparse_coo_tensor(I.to(device), V.to(device), (2, 3))
+    return torch.sparse_coo_tensor(INDICES.to(device), VALUES.to(device), (2, 3))
 
 
 def fallbacks():

@@ -94,4 +94,8 @@ def __getattr__(name: str) -> Any:
         return is_initialized()
     if name == "default_generators":
         return random.default_generators()
+    if name in ("Scheduling", "PythonWrapperCodegen", "CppWrapperCodegen", "WrapperFxCodegen"):  # inductor asks for them
+        from torch_npu import _inductor
+
+        return getattr(_inductor, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,6 +3,7 @@
 // may wait gives the GIL back meanwhile.
 #include <torch/csrc/Generator.h>
 #include <torch/csrc/Storage.h>
+#include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/profiler/combined_traceback.h>
 
 #include <dirent.h>
@@ -14,6 +15,7 @@
 #include "fallback.h"
 #include "generator.h"
 #include "history.h"
+#include "host.h"
 #include "memory.h"
 #include "module.h"
 #include "options.h"
@@ -562,6 +564,25 @@ PyObject *fallback_count(PyObject *)
     return dict;
 }
 
+// A CPU tensor on the memory of an NPU tensor, whose current stream has been waited for.
+PyObject *host_alias_(PyObject *args)
+{
+    PyObject *object;
+    parse(args, "O", &object);
+    TORCH_CHECK(THPVariable_Check(object), "expected a tensor, got ", Py_TYPE(object)->tp_name);
+    const at::Tensor &tensor = THPVariable_Unpack(object);
+    TORCH_CHECK(tensor.is_privateuseone() && tensor.layout() == at::kStrided && tensor.has_storage(),
+                "expected a strided NPU tensor");
+    at::Tensor alias;
+    {
+        NoGil no_gil;
+        int device = tensor.device().index();
+        wait_stream(device, current_stream_index(device));
+        alias = host_alias(tensor);
+    }
+    return alias.defined() ? THPVariable_Wrap(alias) : nullptr;
+}
+
 PyObject *fallback_reset_(PyObject *)
 {
     fallback_reset();
@@ -637,6 +658,7 @@ PyMethodDef methods[] = {
     {"_npu_getDefaultGenerator", entry<get_default_generator>, METH_VARARGS, nullptr},
     {"_npu_setOption", entry<set_option>, METH_VARARGS, nullptr},
     {"_npu_getOption", entry<get_option>, METH_VARARGS, nullptr},
+    {"_npu_hostAlias", entry<host_alias_>, METH_VARARGS, nullptr},
     {"_npu_fallback_count", entry<fallback_count>, METH_VARARGS, nullptr},
     {"_npu_fallback_reset", entry<fallback_reset_>, METH_VARARGS, nullptr},
     {"_npu_at_exit", entry<at_exit>, METH_VARARGS, nullptr},
