@@ -10,7 +10,7 @@ from types import ModuleType
 import torch
 from torch.utils import backend_registration
 
-from . import _modules, _saving
+from . import _fake, _modules, _saving
 
 UNSUPPORTED_DTYPES = [torch.quint8, torch.quint4x2, torch.quint2x4, torch.qint32, torch.qint8]
 """Dtypes whose storages cannot be moved by TypedStorage.npu(): the quantised ones."""
@@ -28,6 +28,7 @@ def register(module: ModuleType) -> None:
             for_tensor=True, for_module=True, for_packed_sequence=True, for_storage=True, unsupported_dtype=UNSUPPORTED_DTYPES
         )
         torch.nn.parameter.UninitializedTensorMixin._allowed_methods.append(torch.Tensor.npu)
+    _fake.install()
     _modules.install()
     _saving.install()
     _alias_submodules(module)

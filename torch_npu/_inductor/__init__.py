@@ -72,11 +72,11 @@ class PythonWrapperCodegen(_PythonWrapperCodegen):
 class CppWrapperCodegen:
     """In the place of the C++ wrapper (config.cpp_wrapper, AOTInductor), which there is none of for the NPU."""
 
+    supports_caching = False
+
     @staticmethod
     def create(*args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError(
-            "inductor's C++ wrapper (cpp_wrapper, AOTInductor) is not there for npu; use torch.export"
-        )
+        raise NotImplementedError("inductor's C++ wrapper (cpp_wrapper, AOTInductor) is not there for npu; use torch.export")
 
 
 class WrapperFxCodegen(CppWrapperCodegen):

@@ -50,12 +50,6 @@ static int run_convolution(struct call *c, const struct aten_row *row)
                                         {.i = 0}});
 }
 
-/* A gradient like t, laid out as t is. */
-static struct npu_tensor *gradient(struct call *c, int k, const struct npu_tensor *t)
-{
-    return result_image(c, k, t->dtype, t->rank, t->size, channels_last(t));
-}
-
 /* grad_output, input, weight, stride, padding, dilation, transposed, output_padding, groups, output_mask */
 static int run_backward(struct call *c, const struct aten_row *row)
 {
@@ -65,6 +59,8 @@ static int run_backward(struct call *c, const struct aten_row *row)
            nm = arg_ints(c, 7, &more);
     const bool *mask;
     size_t n = arg_bools(c, 9, &mask);
+    bool last =
+        channels_last(x) || channels_last(w); /* both gradients as the result was: PyTorch's meta kernel says so */
     if (!is_floating(x->dtype) || x->dtype != w->dtype || g->dtype != x->dtype || x->rank < 3 || x->rank > RANK_MAX ||
         w->rank != x->rank || g->rank != x->rank || n != 3)
         return CALL_FALLBACK;
@@ -72,7 +68,7 @@ static int run_backward(struct call *c, const struct aten_row *row)
         if (!mask[k])
             result_undefined(c, k);
         else if (k < 2)
-            grad[k] = gradient(c, k, k ? w : x);
+            grad[k] = result_image(c, k, x->dtype, x->rank, k ? w->size : x->size, last);
         else
             grad[k] = result(c, k, x->dtype, 1, &g->size[1]);
     if (!mask[0] && !mask[1] && !mask[2])

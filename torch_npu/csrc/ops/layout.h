@@ -7,16 +7,24 @@
 
 enum { IMAGE_RANK_MAX = 5 };
 
-/* Dense with the channels innermost, and not plainly contiguous as well. */
+/* Dense with the channels innermost, and not plainly contiguous as well. Dimensions of one element have any stride. */
 static inline bool channels_last(const struct npu_tensor *t)
 {
-    int64_t stride = t->rank > 1 ? t->size[1] : 1;
+    int64_t last = t->rank > 1 ? t->size[1] : 1, plain = 1;
+    bool contiguous = true;
     if ((t->rank != 4 && t->rank != 5) || t->stride[1] != 1 || t->size[1] == 1)
         return false;
-    for (int32_t d = t->rank - 1; d >= 2; stride *= t->size[d--])
-        if (t->size[d] != 1 && t->stride[d] != stride)
+    for (int32_t d = t->rank - 1; d >= 0; d--) {
+        if (t->size[d] != 1 && t->stride[d] != plain)
+            contiguous = false;
+        plain *= t->size[d];
+        if (d == 1)
+            continue;
+        if (t->size[d] != 1 && t->stride[d] != last)
             return false;
-    return true;
+        last *= t->size[d];
+    }
+    return !contiguous;
 }
 
 /* Result k of that shape, plain or with its channels last. */
