@@ -161,7 +161,7 @@ def _npu_set_op_timeout_ms(timeout: int) -> None: ...
 
 # ---- the host's view of device memory ----
 def _npu_hostAlias(tensor: torch.Tensor) -> torch.Tensor | None:
-    """A CPU tensor on the memory of a strided NPU tensor, whose current stream is waited for; None where the CANN gives no view."""
+    """A CPU tensor on the memory of a strided NPU tensor, after waiting for its current stream; None without a host view."""
 
 # ---- operators that ran on the CPU ----
 def _npu_fallback_count() -> dict[str, int]:

@@ -130,7 +130,7 @@ def test_export_and_jit():
 def test_script_function_with_control_flow():
     @torch.jit.script
     def f(x: torch.Tensor, n: int) -> torch.Tensor:
-        for i in range(n):
+        for _i in range(n):
             x = x * 2 if bool(x.sum() < 100) else x + torch.ones_like(x)
         return x
 
