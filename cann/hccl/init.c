@@ -11,6 +11,7 @@
 #include "error.h"
 #include "meet.h"
 #include "settings.h"
+#include "table.h"
 
 #define CHECK_POINTER(p)                                                                                               \
     do {                                                                                                               \
@@ -108,6 +109,36 @@ HcclResult HcclCommInitRootInfoConfig(uint32_t nRanks, const HcclRootInfo *rootI
 HcclResult HcclCommInitRootInfo(uint32_t nRanks, const HcclRootInfo *rootInfo, uint32_t rank, HcclComm *comm)
 {
     return HcclCommInitRootInfoConfig(nRanks, rootInfo, rank, NULL, comm);
+}
+
+HcclResult HcclCommInitClusterInfoConfig(const char *clusterInfo, uint32_t rank, HcclCommConfig *config, HcclComm *comm)
+{
+    CHECK_POINTER(clusterInfo);
+    CHECK_POINTER(comm);
+    if (entry_check())
+        return HCCL_E_RUNTIME;
+    HCCL_TRY(settings_check());
+    struct table table;
+    HCCL_TRY(table_read(clusterInfo, rank, &table));
+    struct comm_options options = {.size = table.ranks, .rank = rank};
+    HCCL_TRY(read_config(config, &options));
+    struct rank_info mine;
+    int32_t device = 0;
+    HCCL_TRY(comm_describe(&options, &mine, &device));
+    if (mine.device != table.device)
+        return hccl_fail(HCCL_E_PARA, EI_CLUSTER "rank %u is on device %d in %s, the current device is %d.", rank,
+                         table.device, clusterInfo, mine.device);
+    struct meet_address address;
+    uint16_t port = settings_table_port();
+    meet_describe(table.root_ip, port, table.secret, &address);
+    if (rank == 0)
+        HCCL_TRY(meet_open(table.root_ip, port, table.secret, &address));
+    return join(&address, &options, comm);
+}
+
+HcclResult HcclCommInitClusterInfo(const char *clusterInfo, uint32_t rank, HcclComm *comm)
+{
+    return HcclCommInitClusterInfoConfig(clusterInfo, rank, NULL, comm);
 }
 
 struct joiner {

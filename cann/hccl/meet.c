@@ -41,6 +41,14 @@ struct meet {
     _Atomic uint8_t *lost; /* by index */
 };
 
+void meet_describe(const char *ip, uint16_t port, const uint64_t *secret, struct meet_address *address)
+{
+    *address = (struct meet_address){.magic = MAGIC, .version = VERSION, .port = port};
+    memcpy(address->secret, secret, sizeof address->secret);
+    snprintf(address->ip, sizeof address->ip, "%s", ip);
+    snprintf(address->name, sizeof address->name, "%s%%%u_%016llx", ip, port, (unsigned long long)secret[0]);
+}
+
 HcclResult meet_open(const char *ip, uint16_t port, const uint64_t *secret, struct meet_address *address)
 {
     *address = (struct meet_address){.magic = MAGIC, .version = VERSION};
@@ -62,8 +70,11 @@ HcclResult meet_open(const char *ip, uint16_t port, const uint64_t *secret, stru
     if (fd < 0)
         return hccl_fail(HCCL_E_NETWORK, EI_BIND "IP address %s, port %u: %s.", ip, tried, strerror(errno));
     address->port = tried;
-    snprintf(address->name, sizeof address->name, "%s%%%u_%d_%lld", ip, tried, (int)getpid(),
-             (long long)clock_ns() / 1000);
+    if (secret)
+        meet_describe(ip, tried, secret, address);
+    else
+        snprintf(address->name, sizeof address->name, "%s%%%u_%d_%lld", ip, tried, (int)getpid(),
+                 (long long)clock_ns() / 1000);
     HcclResult result = root_start(fd, address->secret);
     if (result)
         close(fd);

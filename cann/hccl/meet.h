@@ -26,6 +26,9 @@ struct meet_address {
     char name[128]; /* of the communicator */
 };
 
+/* What meet_open() with these arguments makes, for those who cannot ask. */
+void meet_describe(const char *ip, uint16_t port, const uint64_t *secret, struct meet_address *address);
+
 /* Opens a meeting point in this process. port 0: by the settings. secret: NULL for a random one. */
 HcclResult meet_open(const char *ip, uint16_t port, const uint64_t *secret, struct meet_address *address);
 

@@ -14,7 +14,7 @@
 #include "base/options.h"
 #include "error.h"
 
-enum { BASE_PORTS = 32 };
+enum { BASE_PORTS = 32, TABLE_PORT = 60000 };
 
 HcclResult settings_check(void)
 {
@@ -132,4 +132,10 @@ bool settings_port(uint32_t i, uint16_t *port)
         range = end + (*end == ',');
     }
     return false;
+}
+
+uint16_t settings_table_port(void)
+{
+    int64_t base = option_number(OPTION_HCCL_IF_BASE_PORT);
+    return (uint16_t)(base < 0 ? TABLE_PORT : base);
 }

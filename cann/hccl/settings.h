@@ -21,4 +21,7 @@ HcclResult settings_ip(char *ip, uint32_t size);
 /* Ports at which a meeting point may listen: the i-th to try (0: any), false when there are no more. */
 bool settings_port(uint32_t i, uint16_t *port);
 
+/* Where rank 0 of a rank table listens. */
+uint16_t settings_table_port(void);
+
 #endif

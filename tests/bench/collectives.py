@@ -4,6 +4,7 @@ interleaved, the minimum of many. Calls go straight to the C library (ctypes), g
 
     PYTHONPATH=build/release/python python tests/bench/collectives.py [--ranks 2] [--rounds 20]
 """
+
 from __future__ import annotations
 
 import argparse
@@ -119,8 +120,11 @@ def rank_main(rank: int, ranks: int, rounds: int, folder: pathlib.Path) -> None:
             for _ in range(rounds):
                 best = [min(best[0], measure(g, times)), min(best[1], measure(h, times))]
             if rank == 0:
-                print(f"{op:15} {size:>9} B  gloo {best[0]:10.1f} us  hccl {best[1]:10.1f} us  ratio {best[0] / best[1]:6.1f}"
-                      f"  {size / best[1] / 1e3:6.2f} GB/s", flush=True)
+                print(
+                    f"{op:15} {size:>9} B  gloo {best[0]:10.1f} us  hccl {best[1]:10.1f} us  ratio {best[0] / best[1]:6.1f}"
+                    f"  {size / best[1] / 1e3:6.2f} GB/s",
+                    flush=True,
+                )
 
 
 def main() -> None:
@@ -135,8 +139,9 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         env = {"OMP_NUM_THREADS": "1", **os.environ}
-        ranks = [subprocess.Popen([sys.executable, __file__, "--ranks", str(args.ranks), "--rounds", str(args.rounds), "--rank", str(r),
-                                   "--folder", folder], env=env) for r in range(args.ranks)]
+        common = ["--ranks", str(args.ranks), "--rounds", str(args.rounds), "--folder", folder]
+        commands = [[sys.executable, __file__, *common, "--rank", str(r)] for r in range(args.ranks)]
+        ranks = [subprocess.Popen(command, env=env) for command in commands]
         sys.exit(max(abs(p.wait()) for p in ranks))
 
 
