@@ -2,7 +2,8 @@
 """Export lists: one name a line, `#` begins a comment.
 
     exports.py --map FILE LIST…       writes the linker's version script: the names of LIST, anynpu_* in ANYNPU_PRIVATE
-    exports.py --check LIB LIST…      exits 1 when LIB's dynamic symbols are not exactly those of LIST
+    exports.py --check LIB LIST…      exits 1 when LIB's dynamic symbols are not exactly those of LIST, or when it asks for so
+                                      much static thread-local memory that it cannot be dlopened in a full process
 """
 from __future__ import annotations
 
@@ -34,6 +35,17 @@ def exported(library: pathlib.Path) -> set[str]:
     return {f[2].split("@")[0] for f in fields if len(f) == 3 and f[1] != "A"}
 
 
+STATIC_TLS_MAX = 128  # bytes; the C library keeps some 1,600 for all libraries that are dlopened, CUDA's among them
+
+
+def static_tls(library: pathlib.Path) -> int:
+    """Bytes of the library's static thread-local block; 0 when its thread-local memory is made on demand."""
+    out = subprocess.run(["readelf", "-dlW", library], check=True, capture_output=True, text=True).stdout
+    if "STATIC_TLS" not in out:
+        return 0
+    return next((int(line.split()[5], 16) for line in out.splitlines() if line.split()[:1] == ["TLS"]), 0)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--map", type=pathlib.Path)
@@ -49,7 +61,11 @@ def main() -> None:
             print(f"{args.check.name}: exports {name}, which is not in the list")
         for name in sorted(wanted - have):
             print(f"{args.check.name}: lacks {name}")
-        sys.exit(have != wanted)
+        tls = static_tls(args.check)
+        if tls > STATIC_TLS_MAX:
+            print(f"{args.check.name}: {tls} bytes of static thread-local memory, at most {STATIC_TLS_MAX}: a variable of the "
+                  "initial-exec model makes all of the library's static")
+        sys.exit(have != wanted or tls > STATIC_TLS_MAX)
 
 
 if __name__ == "__main__":

@@ -3,11 +3,11 @@
 
 The first part is the PyTorch release that libtorch_npu.so is built for; after the plus sign comes AnyNPU's own count.
 """
+from ._built_for import torch_version
 
-__version__ = "2.13.0+anynpu.1"
+build = 1
 
-torch_version = "2.13.0"
-"""The PyTorch release to install beside it; any 2.13.x is accepted (the C++ interface changes with the minor version)."""
+__version__ = f"{torch_version}+anynpu.{build}"
 
 cann_version = "9.1.0"
 """The CANN release it is tested with."""

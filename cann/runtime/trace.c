@@ -43,7 +43,7 @@ static _Thread_local struct {
     size_t bytes;
     uint32_t session, thread;
     uint64_t correlation;
-} mine __attribute__((tls_model("initial-exec")));
+} mine;
 
 static int64_t real_ns(void)
 {

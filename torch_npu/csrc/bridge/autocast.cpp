@@ -9,7 +9,8 @@
 namespace npu
 {
 
-using at::IntArrayRef; // the macros of the lists use these names bare
+using at::DimnameList; // the macros of the lists use these names bare
+using at::IntArrayRef;
 using at::Scalar;
 using at::ScalarType;
 using at::Tensor;

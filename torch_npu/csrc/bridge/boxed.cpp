@@ -269,6 +269,8 @@ static void register_row(torch::Library &library, const aten_row *row)
     size_t dot = full.find('.');
     auto op = c10::Dispatcher::singleton().findSchema(
         {full.substr(0, dot), dot == std::string::npos ? "" : full.substr(dot + 1)});
+    if (!op && !newest_torch)
+        return;
     if (!op || all_rows().count(name)) {
         TORCH_WARN(op ? "torch_npu: two rows for " : "torch_npu: this PyTorch has no operator ", full);
         return;
@@ -288,6 +290,13 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)
         for (size_t i = 0; i < aten_families[f]->rows; i++)
             register_row(m, &aten_families[f]->row[i]);
     register_special(m);
+}
+
+// Operators that PyTorch makes of others have no autograd kernel of the NPU's: ours calls what they are made of.
+TORCH_LIBRARY_IMPL(_, AutogradPrivateUse1, m)
+{
+    if (!autograd_passes)
+        m.fallback(torch::CppFunction::makeFallthrough());
 }
 
 } // namespace npu

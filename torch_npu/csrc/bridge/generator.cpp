@@ -47,7 +47,7 @@ c10::intrusive_ptr<c10::TensorImpl> Generator::get_state() const
 void Generator::set_state(const c10::TensorImpl &state)
 {
     TORCH_CHECK_TYPE(state.device().is_cpu() && state.layout() == at::kStrided &&
-                         state.dtype().toScalarType() == at::kByte && state.is_contiguous(),
+                         c10::typeMetaToScalarType(state.dtype()) == at::kByte && state.is_contiguous(),
                      "RNG state must be a torch.ByteTensor", error_suffix(Module::PTA, Kind::TYPE));
     // 8 bytes: a seed alone.
     TORCH_CHECK(state.numel() == 16 || state.numel() == 8, "RNG state is wrong size",

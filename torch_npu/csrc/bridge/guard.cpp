@@ -57,7 +57,7 @@ struct GuardImpl final : c10::impl::DeviceGuardImplInterface {
     {
         return (c10::DeviceIndex)device_count();
     }
-    c10::DeviceCapability getDeviceCapability(c10::Device) const override
+    c10::DeviceCapability getDeviceCapability(c10::Device) const OVERRIDE_2_12
     {
         return {};
     }
@@ -90,7 +90,7 @@ struct GuardImpl final : c10::impl::DeviceGuardImplInterface {
         thread_state.stream[index] = (uint8_t)stream.id();
         return old;
     }
-    void *getStreamNativeHandle(const c10::Stream stream) const override
+    void *getStreamNativeHandle(const c10::Stream stream) const OVERRIDE_2_12
     {
         return handle_of(stream);
     }

@@ -6,12 +6,11 @@
 // device.
 #pragma once
 
-#include <c10/core/CachingDeviceAllocator.h>
-
 #include <string>
 #include <vector>
 
 #include "device.h"
+#include "version.h"
 
 namespace npu
 {
