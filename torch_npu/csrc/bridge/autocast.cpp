@@ -5,12 +5,12 @@
 #include <ATen/autocast_mode.h>
 
 #include "error.h"
+#include "version.h"
 
 namespace npu
 {
 
-using at::DimnameList; // the macros of the lists use these names bare
-using at::IntArrayRef;
+using at::IntArrayRef; // the macros of the lists use these names bare
 using at::Scalar;
 using at::ScalarType;
 using at::Tensor;

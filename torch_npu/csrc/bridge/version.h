@@ -28,6 +28,8 @@ constexpr bool autograd_passes = TORCH_VERSION_MINOR >= 12;
 #if TORCH_VERSION_MINOR < 12
 #include <utility>
 
+#include <ATen/core/Dimname.h>
+
 #include <c10/core/Stream.h>
 
 namespace c10
@@ -55,4 +57,9 @@ using CachingDeviceAllocator::format_size;
 }
 
 } // namespace c10
+
+namespace npu
+{
+using at::DimnameList; // the macros of autocast's lists use the name bare
+}
 #endif
