@@ -4,6 +4,7 @@
  * is; room for small payloads; channels for messages between two ranks; and each rank's bell.
  *
  * Collective number s uses row s % BOARD_SLOTS. A rank's word there is 4 s + BOARD_HERE once its entry is written and
+ * 4 s + BOARD_RESULT when the first rank of the computer has put a small result on the board (with several computers);
  * 4 s + BOARD_DONE when it neither reads nor writes others' memory for it any more; words only grow, so that a row may
  * be used again when all words are at 4 (s - BOARD_SLOTS) + BOARD_DONE. Whoever changes a word rings the bells of those
  * who sleep. There are two lanes of all this, numbered apart: collectives that are called (numbered when they are), and
@@ -13,7 +14,7 @@
 
 #include "comm.h"
 
-enum { BOARD_SLOTS = 16, BOARD_SMALL = 16384, BOARD_HERE = 1, BOARD_DONE = 2 };
+enum { BOARD_SLOTS = 16, BOARD_SMALL = 16384, BOARD_HERE = 1, BOARD_RESULT = 2, BOARD_DONE = 3 };
 enum { BOARD_CALLED, BOARD_GRAPH, BOARD_LANES };
 enum { PAIR_SLOTS = 8, PAIR_SMALL = 4096 };
 

@@ -14,7 +14,14 @@
 #include "error.h"
 
 enum { START, SLOT, HERE, DONE };
-enum { TRY_NS = 30000, SPIN_NS = 20000, CROWD_NS = 100000, SLICE_NS = 20000000 };
+enum {
+    TRY_NS = 30000,
+    SPIN_NS = 20000,
+    CROWD_NS = 100000,
+    SLICE_NS = 20000000,
+    NET_SLICE_NS = 200000,
+    GRACE_NS = 500000000
+};
 
 const char *const op_names[OP_KINDS] = {
     [OP_ALL_REDUCE] = "HcclAllReduce",
@@ -122,6 +129,9 @@ void op_free(struct op *op)
     for (uint32_t i = 0; i < op->items; i++)
         if (op->item[i].staged_handed)
             aclrtFree(op->item[i].staged_handed);
+    for (uint32_t i = 0; i < op->items; i++)
+        free(op->item[i].net);
+    free(op->requests);
     comm_put(op->comm);
     free(op);
 }
@@ -160,7 +170,7 @@ char *call_reach(struct op *op, uint32_t local, const struct ref *ref, char *inl
 }
 
 /* The communicator's failure as this op's. */
-static int failed(const struct op *op)
+int call_failed(const struct op *op)
 {
     struct comm *c = op->comm;
     char call[128];
@@ -180,11 +190,11 @@ static int lost(const struct op *op, uint32_t rank, const char *how)
               EI_REMOTE "rank %u (process %d on %s) %s, while rank %u waited for it in %s, sequence %" PRIu64
                         ", group %s.",
               rank, c->ranks[rank].pid, c->ranks[rank].host_name, how, c->rank, call, op->sequence, c->name);
-    return failed(op);
+    return call_failed(op);
 }
 
 /* Who is missing, and what they do instead. */
-static int timed_out(const struct op *op, bool (*needs)(const struct op *op, uint32_t rank))
+int call_timed_out(const struct op *op, bool (*needs)(const struct op *op, uint32_t rank))
 {
     struct comm *c = op->comm;
     char call[128], other[128], who[512] = "";
@@ -218,7 +228,7 @@ static int timed_out(const struct op *op, bool (*needs)(const struct op *op, uin
                          " s (HCCL_EXEC_TIMEOUT). base information: [rank %u, %s, sequence %" PRIu64
                          ", group %s]. task information: [%s]",
               first, c->exec_ns / 1000000000, c->rank, call, op->sequence, c->name, who);
-    return failed(op);
+    return call_failed(op);
 }
 
 static int look_around(struct op *op, int (*ready)(struct op *op), bool (*needs)(const struct op *op, uint32_t rank),
@@ -226,13 +236,18 @@ static int look_around(struct op *op, int (*ready)(struct op *op), bool (*needs)
 {
     struct comm *c = op->comm;
     if (comm_failure(c))
-        return failed(op);
+        return call_failed(op);
     for (uint32_t r = 0; r < c->size; r++) {
         const char *how = NULL;
         if (r == c->rank || !needs(op, r) || !comm_lost(c, r, &how))
             continue;
         if ((*got = ready(op)) != 0) /* it has done its part before */
             return 0;
+        if (c->host_of[r] != c->host) { /* its last messages may be under way */
+            op->lost_since = op->lost_since ? op->lost_since : clock_ns();
+            if (clock_ns() - op->lost_since < GRACE_NS)
+                return 0;
+        }
         if (needs(op, r))
             return lost(op, r, how);
     }
@@ -255,6 +270,8 @@ int call_wait(struct op *op, int (*ready)(struct op *op), bool (*needs)(const st
                 cpu_relax();
         if (atomic_load_explicit(&c->board->head->broken, memory_order_relaxed) == 2)
             break;
+        if (c->net)
+            net_progress(c->net);
         got = ready(op);
     }
     if (got > 0)
@@ -268,8 +285,10 @@ int call_wait(struct op *op, int (*ready)(struct op *op), bool (*needs)(const st
         atomic_thread_fence(memory_order_seq_cst);
         got = ready(op);
         if (!got && !comm_failure(c))
-            futex_wait(&mine->bell, seen, SLICE_NS, true);
+            futex_wait(&mine->bell, seen, c->net ? NET_SLICE_NS : SLICE_NS, true);
         atomic_fetch_sub(&mine->sleepers, 1);
+        if (c->net)
+            net_progress(c->net);
         if (!got)
             got = ready(op);
         if (got)
@@ -283,12 +302,12 @@ int call_wait(struct op *op, int (*ready)(struct op *op), bool (*needs)(const st
             comm_fail(c, HCCL_E_REMOTE, ACL_ERROR_RT_STREAM_ABORT,
                       EI_REMOTE "rank %u gave up %s, sequence %" PRIu64 ", group %s: its stream was aborted.", c->rank,
                       call, op->sequence, c->name);
-            return failed(op);
+            return call_failed(op);
         }
         if (!got && c->exec_ns && clock_ns() - op->begun > c->exec_ns)
-            return timed_out(op, needs);
+            return call_timed_out(op, needs);
     }
-    return got > 0 ? 0 : failed(op);
+    return got > 0 ? 0 : call_failed(op);
 }
 
 /* ---- collectives: the rows of the board ---- */
@@ -328,7 +347,7 @@ static bool needs_done(const struct op *op, uint32_t rank)
     return needs_word(op, rank, 4 * op->sequence + BOARD_DONE);
 }
 
-static int differ(struct op *op, uint32_t rank, const struct call *theirs)
+int call_differ(struct op *op, uint32_t rank, const struct call *theirs)
 {
     struct comm *c = op->comm;
     const struct call *mine = &op->call;
@@ -378,7 +397,7 @@ static int all_here(struct op *op)
         if (atomic_load_explicit(&e->word, memory_order_acquire) < goal)
             ready = 0;
         else if (i != c->me && memcmp(&e->call, &op->call, sizeof op->call) != 0)
-            return differ(op, c->local_rank[i], &e->call);
+            return call_differ(op, c->local_rank[i], &e->call);
     }
     return ready;
 }
@@ -393,7 +412,7 @@ static int all_done(struct op *op)
     return 1;
 }
 
-static void say(struct op *op, int phase)
+void call_say(struct op *op, int phase)
 {
     struct comm *c = op->comm;
     atomic_store_explicit(&board_entry(c->board, op->lane, op->sequence, c->me)->word,
@@ -412,8 +431,25 @@ static void number(struct op *op)
         m->published = m->done = false;
     }
     op->sequence = op->items ? op->item[0].number : atomic_fetch_add(&c->sequence[op->lane], 1);
-    op->exposed = false;
+    op->exposed = op->offered = false;
+    op->lost_since = 0;
     op->stage = START;
+}
+
+static int result_here(struct op *op)
+{
+    return atomic_load_explicit(&board_entry(op->comm->board, op->lane, op->sequence, 0)->word, memory_order_acquire) >=
+           4 * op->sequence + BOARD_RESULT;
+}
+
+static bool needs_result(const struct op *op, uint32_t rank)
+{
+    return op->comm->local_of[rank] == 0 && needs_word(op, rank, 4 * op->sequence + BOARD_RESULT);
+}
+
+int call_wait_result(struct op *op)
+{
+    return call_wait(op, result_here, needs_result, true);
 }
 
 static int advance(struct op *op, bool patient)
@@ -424,7 +460,7 @@ static int advance(struct op *op, bool patient)
         op->started = true;
         op->begun = clock_ns();
         if (comm_failure(c))
-            return failed(op);
+            return call_failed(op);
         struct board_rank *mine = &c->board->ranks[c->me];
         mine->call = op->call;
         mine->sequence = op->sequence;
@@ -432,8 +468,11 @@ static int advance(struct op *op, bool patient)
         op->stage = SLOT;
     }
     if (op->items) {
-        if ((status = call_wait(op, pair_progress, pair_needs, patient)))
+        if ((status = call_wait(op, pair_progress, pair_needs, patient)) || (c->net && (status = cross_finish(op)))) {
+            if (c->net)
+                pair_end(op);
             return status;
+        }
         op->stage = DONE;
     }
     if (op->stage == SLOT) {
@@ -442,15 +481,16 @@ static int advance(struct op *op, bool patient)
         board_entry(c->board, op->lane, op->sequence, c->me)->call = op->call;
         if ((status = work_publish(op)))
             return status;
-        say(op, BOARD_HERE);
+        call_say(op, BOARD_HERE);
         op->stage = HERE;
     }
     if (op->stage == HERE) {
         if ((status = call_wait(op, all_here, needs_here, patient)))
             return status;
-        if (work_do(op))
-            return failed(op);
-        say(op, BOARD_DONE);
+        status = c->net ? cross_do(op) : work_do(op);
+        if (status)
+            return status > 0 && !atomic_load(&c->failed) ? status : call_failed(op);
+        call_say(op, BOARD_DONE);
         op->stage = DONE;
     }
     if (!op->items && op->exposed && (status = call_wait(op, all_done, needs_done, patient)))
@@ -470,7 +510,8 @@ static int run(void *arg)
 
 static int attempt(void *arg)
 {
-    return advance(arg, false);
+    struct op *op = arg;
+    return op->comm->net ? TASK_AGAIN : advance(op, false);
 }
 
 static void release(void *arg)
@@ -492,7 +533,7 @@ HcclResult call_submit(struct op *op, aclrtStream stream, uint64_t work)
     struct comm *c = op->comm;
     if (comm_failure(c)) {
         HcclResult result = c->result;
-        failed(op);
+        call_failed(op);
         op_free(op);
         return result;
     }

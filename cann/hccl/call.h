@@ -13,6 +13,7 @@
 #include "board.h"
 #include "comm.h"
 #include "kernels/combine.h"
+#include "net.h"
 
 enum op_kind {
     OP_ALL_REDUCE,
@@ -37,7 +38,9 @@ extern const char *const op_names[OP_KINDS];
 
 /* A message to or from one rank. */
 struct item {
-    bool receive, published, done;
+    struct net_request *net; /* several computers: of its head and its data */
+    uint64_t head[2];        /* count, dtype */
+    bool receive, published, headed, done;
     uint32_t rank;
     uint64_t number, count, bytes;
     uint32_t dtype;
@@ -54,8 +57,9 @@ struct op {
     uint32_t lane; /* BOARD_GRAPH: run once for each execution, from the beginning */
     int stage;
     bool queued, started; /* the stream has it; its number is in use */
+    bool offered;         /* peers write into its result or the stand-in */
     bool exposed;         /* peers reach into this rank's memory */
-    int64_t begun;
+    int64_t begun, lost_since;
     size_t element;
     const char *send; /* where tasks reach them; NULL: none */
     char *recv;
@@ -68,6 +72,11 @@ struct op {
     uint64_t *send_counts, *send_at, *recv_counts, *recv_at;
     uint32_t items;
     struct item *item;
+    struct net_request *requests; /* several computers */
+    uint32_t *request_rank;
+    size_t *request_bytes;
+    uint32_t request_count, request_room;
+    struct call their_call;    /* of the first rank of the computer before ours */
     struct task_detail detail; /* for the profiler */
 };
 
@@ -96,13 +105,42 @@ bool call_share(const struct op *op, const void *handed, char *usable, uint64_t 
 /* Where a local rank's buffer lies here. NULL after the communicator failed. */
 char *call_reach(struct op *op, uint32_t local, const struct ref *ref, char *inlined);
 
-/* work.c: what happens between HERE and DONE. 0 or an aclError with text. */
+/* Tells the local ranks how far this one is: a BOARD_* of the collective. */
+void call_say(struct op *op, int phase);
+
+/* needs() of a collective that waits for the others' BOARD_DONE, and of one that waits for the first rank's result. */
+int call_wait_result(struct op *op);
+
+/* The communicator's failure as this op's: its code, with the text. */
+int call_failed(const struct op *op);
+int call_timed_out(const struct op *op, bool (*needs)(const struct op *op, uint32_t rank));
+int call_differ(struct op *op, uint32_t rank, const struct call *theirs);
+
+/* work.c: what happens between HERE and DONE on one computer. 0 or an aclError with text. */
 int work_publish(struct op *op);
 int work_do(struct op *op);
 void work_end(struct op *op); /* copies out of stand-ins */
 
+/* Parts of it that cross.c uses too. Local rank i's data and result, as they lie here (NULL: failed). */
+char *work_data(struct op *op, uint32_t i);
+char *work_result(struct op *op, uint32_t i);
+void work_copy(const struct op *op, char *to, const char *from, uint64_t bytes);
+void work_share_out(const struct op *op, uint64_t n, uint32_t parts, uint32_t i, uint64_t *begin, uint64_t *end);
+
+/* Reduces all local ranks' elements [from, from + n) into out[] with a fold for the elements' type. out_element: bytes
+ * of what the fold writes. */
+int work_reduce(struct op *op, uint64_t from, uint64_t n, combine_fold fold, size_t out_element, char **out, int outs);
+bool work_rooted_here(const struct op *op); /* the root is on this computer */
+
+/* cross.c: the same with several computers. Posts and waits for messages. */
+int cross_do(struct op *op);
+int cross_finish(struct op *op); /* what was sent is on its way */
+uint64_t cross_tag(const struct op *op, uint32_t kind, uint64_t number, uint32_t step, uint32_t from);
+enum { TAG_CALL, TAG_DATA, TAG_PAIR };
+
 /* pair.c */
 int pair_progress(struct op *op);
+void pair_end(struct op *op); /* after a failure: nothing is in flight any more */
 bool pair_needs(const struct op *op, uint32_t rank);
 
 #endif

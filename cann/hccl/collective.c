@@ -124,7 +124,7 @@ static void *stand_in(struct draft *d, uint64_t bytes, char **usable)
 static void stand_ins(struct draft *d, bool sends, bool receives, int64_t allowed)
 {
     struct op *op = d->op;
-    if (d->result || (op->send_bytes <= BOARD_SMALL && op->recv_bytes <= BOARD_SMALL))
+    if (d->result || (op->send_bytes <= BOARD_SMALL && op->recv_bytes <= BOARD_SMALL && !op->comm->net))
         return;
     bool shared = !op->comm->one_process && op->comm->size > 1;
     bool overlap = op->send && op->recv && op->send < op->recv + op->recv_bytes &&
@@ -188,7 +188,7 @@ HcclResult HcclBroadcast(void *buf, uint64_t count, HcclDataType dataType, uint3
         set_recv(&d, "buf", buf, bytes);
     if (!d.result)
         d.op->call.count = count;
-    stand_ins(&d, true, false, 0);
+    stand_ins(&d, true, d.op && d.op->comm->net, 0);
     return submit(&d, bytes);
 }
 
@@ -216,7 +216,7 @@ HcclResult HcclAllGather(void *sendBuf, void *recvBuf, uint64_t sendCount, HcclD
     set_recv(&d, "recvBuf", recvBuf, all);
     if (!d.result)
         d.op->call.count = sendCount;
-    stand_ins(&d, true, false, d.op ? -(int64_t)(d.op->comm->rank * bytes) : 0);
+    stand_ins(&d, true, d.op && d.op->comm->net, d.op ? -(int64_t)(d.op->comm->rank * bytes) : 0);
     return submit(&d, 2 * all);
 }
 
@@ -300,7 +300,7 @@ HcclResult HcclAllGatherV(void *sendBuf, uint64_t sendCount, void *recvBuf, cons
                              (unsigned long long)sendCount, __func__, d.op->comm->rank);
     set_send(&d, "sendBuf", sendBuf, bytes);
     set_recv(&d, "recvBuf", recvBuf, all);
-    stand_ins(&d, true, false, d.op && !d.result ? -(int64_t)d.op->recv_at[d.op->comm->rank] : 0);
+    stand_ins(&d, true, d.op && d.op->comm->net, d.op && !d.result ? -(int64_t)d.op->recv_at[d.op->comm->rank] : 0);
     return submit(&d, 2 * all);
 }
 

@@ -20,6 +20,7 @@
 #include "board.h"
 #include "error.h"
 #include "meet.h"
+#include "net.h"
 #include "settings.h"
 
 enum { VERSION = 1 };
@@ -98,6 +99,18 @@ static bool find_hosts(struct comm *c)
             c->one_process &= c->ranks[r].pid == (int32_t)getpid();
             c->local_rank[c->local++] = r;
         }
+    c->host_size = calloc(c->hosts, sizeof *c->host_size);
+    for (uint32_t r = 0; c->host_size && r < c->size; r++)
+        c->host_size[c->host_of[r]]++;
+    c->rails = c->size;
+    for (uint32_t h = 0; c->host_size && h < c->hosts; h++)
+        c->rails = c->host_size[h] < c->rails ? c->host_size[h] : c->rails;
+    c->rank_at = calloc((size_t)c->hosts * c->rails, sizeof *c->rank_at);
+    if (!c->host_size || !c->rank_at)
+        return false;
+    for (uint32_t r = 0; r < c->size; r++)
+        if (c->local_of[r] < c->rails)
+            c->rank_at[c->host_of[r] * c->rails + c->local_of[r]] = r;
     cpu_set_t cpus;
     c->crowded = sched_getaffinity(0, sizeof cpus, &cpus) || c->local > (uint32_t)CPU_COUNT(&cpus);
     return true;
@@ -150,6 +163,26 @@ static HcclResult tie(struct comm *c)
     return result;
 }
 
+/* Ties to other computers. */
+static HcclResult span(struct comm *c)
+{
+    struct board_piece *well = calloc(c->size, sizeof *well);
+    char *addresses = calloc(c->size, NET_ADDRESS), mine[NET_ADDRESS] = {0}, interface[64];
+    HcclResult result = HCCL_SUCCESS;
+    if (!well || !addresses)
+        result = hccl_fail(HCCL_E_MEMORY, EI_RESOURCE "the host is out of memory");
+    else if (!(c->net = net_new(settings_interface(c->ranks[c->rank].ip, interface, sizeof interface))))
+        result = HCCL_E_NETWORK;
+    result = well ? agree(c, 3, result, -1, well) : result;
+    if (!result && net_address(c->net, mine))
+        result = meet_gather(c->meet, c->salt * 8 + 4, c->size, c->rank, mine, sizeof mine, addresses);
+    if (!result && !net_connect(c->net, c->size, addresses))
+        result = hccl_fail(HCCL_E_MEMORY, EI_RESOURCE "the host is out of memory");
+    free(addresses);
+    free(well);
+    return result;
+}
+
 static void comm_free(struct comm *c)
 {
     for (uint32_t i = 0; i < atomic_load(&c->map_count); i++)
@@ -162,8 +195,17 @@ static void comm_free(struct comm *c)
         board_ring_all(c->board, c->me);
         board_free(c->board);
     }
+    if (c->net) {
+        meet_tell_left(c->meet, c->salt, c->rank);
+        net_free(c->net);
+    }
     if (c->meet)
         meet_leave(c->meet);
+    free(c->scratch[0]);
+    free(c->scratch[1]);
+    free(c->host_size);
+    free(c->rank_at);
+    pthread_mutex_destroy(&c->scratch_lock);
     free(c->ranks);
     free(c->local_rank);
     free(c->host_of);
@@ -218,6 +260,7 @@ HcclResult comm_new(struct meet *meet, const struct comm_options *options, const
     c->exec_ns = options->exec_seconds >= 0 ? (int64_t)options->exec_seconds * 1000000000 : settings_exec_ns();
     pthread_mutex_init(&c->map_lock, NULL);
     pthread_mutex_init(&c->fail_lock, NULL);
+    pthread_mutex_init(&c->scratch_lock, NULL);
     atomic_store(&c->refs, 1);
     c->ranks = malloc(c->size * sizeof *c->ranks);
     c->sent = calloc(BOARD_LANES * (size_t)c->size, sizeof *c->sent);
@@ -230,15 +273,17 @@ HcclResult comm_new(struct meet *meet, const struct comm_options *options, const
         result = hccl_fail(HCCL_E_MEMORY, EI_RESOURCE "the host is out of memory");
     for (uint32_t i = 0; c->pidfds && i < c->local; i++)
         c->pidfds[i] = -1;
+    if (!result && c->hosts > HOSTS_MAX)
+        result = hccl_fail(HCCL_E_NOT_SUPPORT, EI_CLUSTER "ranks are on %u computers, %d can be.", c->hosts, HOSTS_MAX);
     if (!result && c->local > LOCAL_MAX)
         result =
             hccl_fail(HCCL_E_NOT_SUPPORT, EI_CLUSTER "%u ranks are on one computer, %d can be.", c->local, LOCAL_MAX);
     if (!result)
         result = check_ranks(c);
-    if (!result && c->hosts > 1)
-        result = hccl_fail(HCCL_E_NOT_SUPPORT, "ranks on %u computers: not yet", c->hosts);
     if (!result)
         result = tie(c);
+    if (!result && c->hosts > 1)
+        result = span(c);
     if (result) {
         comm_free(c);
         return result;
@@ -356,13 +401,18 @@ int comm_failure(struct comm *c)
     } else if (c->hosts == 1 || !meet_poll(c->meet, c->salt, &result, text, sizeof text)) {
         return 0;
     }
-    keep_failure(c, (HcclResult)result, hccl_code((HcclResult)result), text, false);
+    keep_failure(c, (HcclResult)result,
+                 result == HCCL_E_TIMEOUT ? ACL_ERROR_RT_FFTS_PLUS_TIMEOUT : ACL_ERROR_RT_FFTS_PLUS_EXCEPTION, text,
+                 false);
     return atomic_load(&c->failed);
 }
 
 bool comm_lost(struct comm *c, uint32_t rank, const char **how)
 {
     if (c->host_of[rank] != c->host) {
+        *how = "has destroyed its communicator";
+        if (meet_left(c->meet, c->salt, rank))
+            return true;
         *how = "has ended";
         return meet_lost(c->meet, c->ranks[rank].place);
     }

@@ -17,7 +17,7 @@
 #include "hccl/hccl.h"
 #include "runtime/door.h"
 
-enum { COMM_TEXT = 1024, COMM_MAPS = 512, LOCAL_MAX = 256, HOST_NAME = 64, HOST_IP = 48 };
+enum { COMM_TEXT = 1024, COMM_MAPS = 512, LOCAL_MAX = 256, HOSTS_MAX = 64, HOST_NAME = 64, HOST_IP = 48 };
 
 struct board;
 struct meet;
@@ -61,7 +61,13 @@ struct comm {
     struct board *board;
     int *pidfds; /* one a local rank in another process, else -1 */
     struct meet *meet;
-    struct net *net; /* NULL: one computer */
+    struct net *net;     /* NULL: one computer */
+    uint32_t rails;      /* ranks of each computer that share the work between computers: the fewest on any */
+    uint32_t *host_size; /* ranks on each computer */
+    uint32_t *rank_at;   /* [host * rails + rail] → rank */
+    pthread_mutex_t scratch_lock;
+    char *scratch[2]; /* memory for partial results, kept for the next collective */
+    size_t scratch_bytes[2];
 
     pthread_mutex_t map_lock;
     _Atomic uint32_t map_count;

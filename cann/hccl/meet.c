@@ -29,8 +29,13 @@ struct news {
     char text[1024];
 };
 
+struct left {
+    uint64_t salt;
+    uint32_t index;
+};
+
 struct meet {
-    pthread_mutex_t lock;
+    pthread_mutex_t lock, send_lock; /* one reader, one sender at a time */
     _Atomic uint32_t users;
     int fd;
     uint64_t secret[2];
@@ -39,6 +44,8 @@ struct meet {
     struct news news[NEWS];
     uint32_t n;
     _Atomic uint8_t *lost; /* by index */
+    struct left *left;     /* under the lock */
+    size_t left_count, left_room;
 };
 
 void meet_describe(const char *ip, uint16_t port, const uint64_t *secret, struct meet_address *address)
@@ -89,6 +96,18 @@ static void take_news(struct meet *m, const struct wire_head *h, const char *tex
             atomic_store(&m->lost[h->index], 1);
         return;
     }
+    if (h->type == WIRE_LEFT) {
+        if (m->left_count == m->left_room) {
+            size_t room = 2 * m->left_room + 16;
+            struct left *more = realloc(m->left, room * sizeof *more);
+            if (!more)
+                return;
+            m->left = more;
+            m->left_room = room;
+        }
+        m->left[m->left_count++] = (struct left){h->key, h->index};
+        return;
+    }
     uint32_t k = atomic_load(&m->news_count);
     if (k == NEWS)
         return;
@@ -116,6 +135,14 @@ static bool read_message(struct meet *m, struct wire_head *h, char **bytes, int6
     return false;
 }
 
+static bool send_message(struct meet *m, const struct wire_head *h, const void *bytes, int64_t deadline)
+{
+    pthread_mutex_lock(&m->send_lock);
+    bool ok = wire_send(m->fd, h, bytes, deadline);
+    pthread_mutex_unlock(&m->send_lock);
+    return ok;
+}
+
 HcclResult meet_gather(struct meet *m, uint64_t key, uint32_t n, uint32_t index, const void *piece, size_t bytes,
                        void *all)
 {
@@ -124,7 +151,7 @@ HcclResult meet_gather(struct meet *m, uint64_t key, uint32_t n, uint32_t index,
     char *got = NULL;
     HcclResult result = HCCL_SUCCESS;
     pthread_mutex_lock(&m->lock);
-    bool ok = wire_send(m->fd, &h, piece, deadline);
+    bool ok = send_message(m, &h, piece, deadline);
     for (;;) {
         free(got);
         got = NULL;
@@ -134,7 +161,7 @@ HcclResult meet_gather(struct meet *m, uint64_t key, uint32_t n, uint32_t index,
                                errno ? strerror(errno) : "the root's process has ended");
             break;
         }
-        if (h.type == WIRE_BROKEN || h.type == WIRE_LOST) {
+        if (h.type == WIRE_BROKEN || h.type == WIRE_LOST || h.type == WIRE_LEFT) {
             take_news(m, &h, got);
             continue;
         }
@@ -177,6 +204,7 @@ HcclResult meet_join(const struct meet_address *address, uint32_t n, uint32_t in
         return result;
     }
     pthread_mutex_init(&m->lock, NULL);
+    pthread_mutex_init(&m->send_lock, NULL);
     atomic_store(&m->users, 1);
     memcpy(m->secret, address->secret, sizeof m->secret);
     memcpy(m->name, address->name, sizeof m->name);
@@ -201,7 +229,9 @@ void meet_leave(struct meet *m)
     wire_send(m->fd, &h, NULL, clock_ns() + 1000000000);
     close(m->fd);
     pthread_mutex_destroy(&m->lock);
+    pthread_mutex_destroy(&m->send_lock);
     free((void *)m->lost);
+    free(m->left);
     free(m);
 }
 
@@ -215,7 +245,7 @@ static void listen_news(struct meet *m)
         ssize_t got = recv(m->fd, &peek, 1, MSG_PEEK | MSG_DONTWAIT);
         if (got <= 0 || !read_message(m, &h, &text, clock_ns() + 1000000000))
             return; /* the root has gone: its process is seen in other ways */
-        if (h.type == WIRE_BROKEN || h.type == WIRE_LOST)
+        if (h.type == WIRE_BROKEN || h.type == WIRE_LOST || h.type == WIRE_LEFT)
             take_news(m, &h, text);
         free(text);
     }
@@ -241,14 +271,29 @@ void meet_tell(struct meet *m, uint64_t salt, int result, const char *text)
 {
     struct wire_head h = {{m->secret[0], m->secret[1]}, salt, WIRE_BROKEN, 0, (uint32_t)result,
                           (uint32_t)strlen(text) + 1};
-    pthread_mutex_lock(&m->lock);
-    wire_send(m->fd, &h, text, clock_ns() + 1000000000);
-    pthread_mutex_unlock(&m->lock);
+    send_message(m, &h, text, clock_ns() + 1000000000);
 }
 
 bool meet_lost(struct meet *m, uint32_t index)
 {
     return index < m->n && atomic_load(&m->lost[index]);
+}
+
+bool meet_left(struct meet *m, uint64_t salt, uint32_t index)
+{
+    bool found = false;
+    if (pthread_mutex_trylock(&m->lock))
+        return false;
+    for (size_t i = 0; i < m->left_count && !found; i++)
+        found = m->left[i].salt == salt && m->left[i].index == index;
+    pthread_mutex_unlock(&m->lock);
+    return found;
+}
+
+void meet_tell_left(struct meet *m, uint64_t salt, uint32_t index)
+{
+    struct wire_head h = {{m->secret[0], m->secret[1]}, salt, WIRE_LEFT, 0, index, 1};
+    send_message(m, &h, "", clock_ns() + 1000000000);
 }
 
 const char *meet_name(const struct meet *m)

@@ -51,6 +51,10 @@ bool meet_poll(struct meet *meet, uint64_t salt, int *result, char *text, size_t
 /* The rank that joined with this index has ended without leaving (as of the last meet_poll). */
 bool meet_lost(struct meet *meet, uint32_t index);
 
+/* Rank `index` of the communicator `salt` has destroyed it; and says so. */
+bool meet_left(struct meet *meet, uint64_t salt, uint32_t index);
+void meet_tell_left(struct meet *meet, uint64_t salt, uint32_t index);
+
 /* Tells all ranks of the communicator that it has failed. */
 void meet_tell(struct meet *meet, uint64_t salt, int result, const char *text);
 

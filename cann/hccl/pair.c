@@ -4,6 +4,7 @@
  * taken in the order of their numbers. All items of a batch are in flight together. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "call.h"
@@ -96,6 +97,87 @@ static int send(struct op *op, struct item *m)
     return 1;
 }
 
+/* ---- to and from other computers: a head with count and type, then the data ---- */
+
+static bool net_begin(struct op *op, struct item *m)
+{
+    if (m->net)
+        return true;
+    m->net = calloc(2, sizeof *m->net);
+    if (!m->net)
+        comm_fail(op->comm, HCCL_E_MEMORY, ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, EI_RESOURCE "the host is out of memory");
+    return m->net;
+}
+
+static int net_lost(struct op *op, const struct item *m, const char *why)
+{
+    struct comm *c = op->comm;
+    comm_fail(c, HCCL_E_REMOTE, ACL_ERROR_RT_FFTS_PLUS_EXCEPTION,
+              EI_REMOTE "the connection of rank %u to rank %u (process %d on %s, %s) broke in %s, message %" PRIu64
+                        ", group %s: %s.",
+              c->rank, m->rank, c->ranks[m->rank].pid, c->ranks[m->rank].host_name, c->ranks[m->rank].ip,
+              op_names[op->call.op], m->number, c->name, why);
+    return -1;
+}
+
+static int send_away(struct op *op, struct item *m)
+{
+    struct comm *c = op->comm;
+    if (!net_begin(op, m))
+        return -1;
+    if (!m->published) {
+        m->published = true;
+        m->head[0] = m->count;
+        m->head[1] = m->dtype;
+        net_send(c->net, m->rank, cross_tag(op, TAG_PAIR, m->number, 0, c->rank), m->head, sizeof m->head, &m->net[0]);
+        net_send(c->net, m->rank, cross_tag(op, TAG_PAIR, m->number, 1, c->rank), m->buffer, m->bytes, &m->net[1]);
+    }
+    for (int i = 0; i < 2; i++) {
+        int state = atomic_load(&m->net[i].state);
+        if (state < 0)
+            return net_lost(op, m, m->net[i].why);
+        if (!state)
+            return 0;
+    }
+    m->done = true;
+    return 1;
+}
+
+static int receive_away(struct op *op, struct item *m)
+{
+    struct comm *c = op->comm;
+    if (!net_begin(op, m))
+        return -1;
+    if (!m->published) {
+        m->published = true;
+        m->headed = false;
+        net_receive(c->net, cross_tag(op, TAG_PAIR, m->number, 0, m->rank), m->head, sizeof m->head, &m->net[0]);
+    }
+    int state = atomic_load(&m->net[m->headed].state);
+    if (state < 0)
+        return net_lost(op, m, m->net[m->headed].why);
+    if (!state)
+        return 0;
+    if (!m->headed) {
+        struct message theirs = {.count = m->head[0], .dtype = (uint32_t)m->head[1]};
+        if (theirs.count != m->count || theirs.dtype != m->dtype)
+            return differ(op, m, &theirs);
+        m->headed = true;
+        net_receive(c->net, cross_tag(op, TAG_PAIR, m->number, 1, m->rank), m->buffer, m->bytes, &m->net[1]);
+        return 1;
+    }
+    m->done = true;
+    return 1;
+}
+
+void pair_end(struct op *op)
+{
+    for (uint32_t i = 0; i < op->items; i++)
+        for (int k = 0; op->item[i].net && k < 2; k++)
+            if (op->item[i].published && atomic_load(&op->item[i].net[k].state) == 0 && op->item[i].net[k].handle)
+                net_cancel(op->comm->net, &op->item[i].net[k]);
+}
+
 int pair_progress(struct op *op)
 {
     uint32_t open = 0;
@@ -106,7 +188,8 @@ int pair_progress(struct op *op)
             struct item *m = &op->item[i];
             if (m->done)
                 continue;
-            int got = m->receive ? receive(op, m) : send(op, m);
+            bool away = op->comm->host_of[m->rank] != op->comm->host;
+            int got = m->receive ? (away ? receive_away : receive)(op, m) : (away ? send_away : send)(op, m);
             if (got < 0)
                 return got;
             moved |= got > 0;

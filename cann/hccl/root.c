@@ -201,8 +201,9 @@ static bool take(struct root *r, struct line *line)
         take_piece(r, line);
         return true;
     case WIRE_BROKEN:
+    case WIRE_LEFT:
         line->bytes[line->head.bytes - 1] = 0;
-        say_all(r, line->fd, WIRE_BROKEN, line->head.key, line->head.index, line->bytes);
+        say_all(r, line->fd, line->head.type, line->head.key, line->head.index, line->bytes);
         return true;
     default:
         return false;
@@ -226,7 +227,8 @@ static bool read_line(struct root *r, size_t i, bool *proper)
         if (in_head) {
             struct wire_head *h = &line->head;
             if (h->secret[0] != r->secret[0] || h->secret[1] != r->secret[1] || h->bytes > WIRE_MOST ||
-                (h->type == WIRE_BROKEN && h->bytes == 0) || !(line->bytes = malloc(h->bytes + 1)))
+                ((h->type == WIRE_BROKEN || h->type == WIRE_LEFT) && h->bytes == 0) ||
+                !(line->bytes = malloc(h->bytes + 1)))
                 return false;
             if (h->bytes)
                 continue;

@@ -65,6 +65,28 @@ static bool fits(const char *name, const char *wish)
     return found != all_but;
 }
 
+static bool address_text(const struct sockaddr *a, char *text, socklen_t size)
+{
+    const void *bytes = a->sa_family == AF_INET
+                            ? (const void *)&((const struct sockaddr_in *)(const void *)a)->sin_addr
+                            : (const void *)&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr;
+    return (a->sa_family == AF_INET || a->sa_family == AF_INET6) && inet_ntop(a->sa_family, bytes, text, size);
+}
+
+const char *settings_interface(const char *ip, char *name, uint32_t size)
+{
+    struct ifaddrs *all = NULL;
+    char text[INET6_ADDRSTRLEN];
+    *name = 0;
+    if (getifaddrs(&all))
+        return name;
+    for (struct ifaddrs *a = all; a && !*name; a = a->ifa_next)
+        if (a->ifa_addr && address_text(a->ifa_addr, text, sizeof text) && strcmp(text, ip) == 0)
+            snprintf(name, size, "%s", a->ifa_name);
+    freeifaddrs(all);
+    return name;
+}
+
 HcclResult settings_ip(char *ip, uint32_t size)
 {
     if (option_is_set(OPTION_HCCL_IF_IP)) {
@@ -81,10 +103,8 @@ HcclResult settings_ip(char *ip, uint32_t size)
     for (struct ifaddrs *a = all; a; a = a->ifa_next) {
         if (!a->ifa_addr || a->ifa_addr->sa_family != family || !(a->ifa_flags & IFF_UP))
             continue;
-        const void *bytes = family == AF_INET ? (void *)&((struct sockaddr_in *)(void *)a->ifa_addr)->sin_addr
-                                              : (void *)&((struct sockaddr_in6 *)(void *)a->ifa_addr)->sin6_addr;
         char text[INET6_ADDRSTRLEN];
-        if (!inet_ntop(family, bytes, text, sizeof text) || strncmp(text, "fe80", 4) == 0)
+        if (!address_text(a->ifa_addr, text, sizeof text) || strncmp(text, "fe80", 4) == 0)
             continue;
         size_t used = strlen(seen);
         snprintf(seen + used, sizeof seen - used, " %s[%s]", a->ifa_name, text);

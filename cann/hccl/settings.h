@@ -18,6 +18,9 @@ int64_t settings_exec_ns(void); /* 0: no limit */
  * first interface that is up and is neither loopback nor docker's, else loopback. */
 HcclResult settings_ip(char *ip, uint32_t size);
 
+/* The name of the interface that has this address, "" when none has. Returns name. */
+const char *settings_interface(const char *ip, char *name, uint32_t size);
+
 /* Ports at which a meeting point may listen: the i-th to try (0: any), false when there are no more. */
 bool settings_port(uint32_t i, uint16_t *port);
 

@@ -13,7 +13,8 @@ enum wire_type {
     WIRE_REFUSED,    /* root → rank: why `key` cannot be gathered */
     WIRE_BROKEN,     /* both: communicator `key` has failed, with result `index` and a text */
     WIRE_LOST,       /* root → rank: rank `index` of the meeting point has gone without a word */
-    WIRE_LEAVE,      /* rank → root */
+    WIRE_LEFT,       /* both: rank `index` of communicator `key` has destroyed it */
+    WIRE_LEAVE,      /* rank → root: it will close the connection */
 };
 
 struct wire_head {

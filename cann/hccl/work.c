@@ -42,11 +42,16 @@ static int offer_result(struct op *op, struct ref *ref)
 {
     struct comm *c = op->comm;
     char *data = op->stage_recv ? op->stage_recv : op->recv;
-    op->exposed = true;
+    op->exposed = op->offered = true;
     if (call_share(op, op->stage_recv ? op->stage_recv_handed : op->recv_handed, data, op->recv_bytes, ref))
         return 0;
     return comm_fail(c, HCCL_E_MEMORY, ACL_ERROR_RT_IPC_ERROR, EI_RESOURCE "rank %u cannot share its device memory.",
                      c->rank);
+}
+
+bool work_rooted_here(const struct op *op)
+{
+    return op->comm->host_of[op->call.root] == op->comm->host;
 }
 
 int work_publish(struct op *op)
@@ -54,22 +59,24 @@ int work_publish(struct op *op)
     struct comm *c = op->comm;
     struct entry *e = board_entry(c->board, op->lane, op->sequence, c->me);
     e->send.kind = e->recv.kind = REF_NONE;
-    int status = 0;
+    bool sends = true, receives = false, large = op->send_bytes > BOARD_SMALL;
     switch (op->call.op) {
     case OP_ALL_REDUCE:
-        status = offer(op, &e->send, op->send, op->send_handed, op->send_bytes);
-        if (!status && e->send.kind == REF_MEMORY)
-            status = offer_result(op, &e->recv);
+        receives = large;
         break;
     case OP_REDUCE:
-        status = offer(op, &e->send, op->send, op->send_handed, op->send_bytes);
-        if (!status && e->send.kind == REF_MEMORY && is_root(op))
-            status = offer_result(op, &e->recv);
+        receives = large && is_root(op);
         break;
     case OP_BROADCAST:
+        sends = is_root(op);
+        receives = c->net && op->recv_bytes > BOARD_SMALL && !work_rooted_here(op);
+        break;
     case OP_SCATTER:
-        if (is_root(op))
-            status = offer(op, &e->send, op->send, op->send_handed, op->send_bytes);
+        sends = is_root(op);
+        break;
+    case OP_ALL_GATHER:
+    case OP_ALL_GATHER_V:
+        receives = c->net && op->recv_bytes;
         break;
     case OP_ALL_TO_ALL:
     case OP_ALL_TO_ALL_V:
@@ -77,18 +84,19 @@ int work_publish(struct op *op)
         for (uint32_t i = 0; i < c->local; i++)
             board_pieces(c->board, op->lane, op->sequence, c->me)[i] =
                 (struct piece){op->send_at[c->local_rank[i]], op->send_counts[c->local_rank[i]]};
-        status = offer(op, &e->send, op->send, op->send_handed, op->send_bytes);
         break;
     case OP_BARRIER:
+        sends = false;
         break;
     default:
-        status = offer(op, &e->send, op->send, op->send_handed, op->send_bytes);
+        break;
     }
-    return status;
+    int status = sends ? offer(op, &e->send, op->send, op->send_handed, op->send_bytes) : 0;
+    return status || !receives ? status : offer_result(op, &e->recv);
 }
 
 /* Where rank i's data lies here. */
-static char *their_data(struct op *op, uint32_t i)
+char *work_data(struct op *op, uint32_t i)
 {
     const struct comm *c = op->comm;
     const struct ref *ref = &board_entry(c->board, op->lane, op->sequence, i)->send;
@@ -97,7 +105,7 @@ static char *their_data(struct op *op, uint32_t i)
     return call_reach(op, i, ref, board_data(c->board, op->lane, op->sequence, i));
 }
 
-static char *their_result(struct op *op, uint32_t i)
+char *work_result(struct op *op, uint32_t i)
 {
     const struct comm *c = op->comm;
     const struct ref *ref = &board_entry(c->board, op->lane, op->sequence, i)->recv;
@@ -107,7 +115,7 @@ static char *their_result(struct op *op, uint32_t i)
 /* A reduction of elements [0, n) of in[] to each of out[], a cache-sized block at a time. */
 struct reduction {
     combine_fold fold;
-    size_t element;
+    size_t element, out_element;
     int count, outs;
     const char **in;
     char **out;
@@ -123,9 +131,10 @@ static void reduce_piece(void *arg, int64_t begin, int64_t end)
         size_t from = (size_t)at * r->element;
         for (int k = 0; k < r->count; k++)
             in[k] = r->in[k] + from;
-        r->fold(n, r->out[0] + from, in, r->count);
+        size_t to = (size_t)at * r->out_element;
+        r->fold(n, r->out[0] + to, in, r->count);
         for (int k = 1; k < r->outs; k++)
-            memcpy(r->out[k] + from, r->out[0] + from, (size_t)n * r->element);
+            memcpy(r->out[k] + to, r->out[0] + to, (size_t)n * r->out_element);
     }
 }
 
@@ -134,18 +143,17 @@ static combine_fold fold_of(const struct op *op)
     return ISA_PICK(combine_kernels)->fold[op->call.reduce][hccl_dtype(op->call.dtype)];
 }
 
-/* Reduces everybody's elements [from, from + n) (bytes offset `from`) into out[]. */
-static int reduce(struct op *op, uint64_t from, uint64_t n, char **out, int outs)
+int work_reduce(struct op *op, uint64_t from, uint64_t n, combine_fold fold, size_t out_element, char **out, int outs)
 {
     struct comm *c = op->comm;
     const char *in[LOCAL_MAX];
     for (uint32_t i = 0; i < c->local; i++) {
-        in[i] = their_data(op, i);
+        in[i] = work_data(op, i);
         if (!in[i])
             return -1;
-        in[i] += from;
+        in[i] += from * op->element;
     }
-    struct reduction r = {fold_of(op), op->element, (int)c->local, outs, in, out};
+    struct reduction r = {fold, op->element, out_element, (int)c->local, outs, in, out};
     if (c->crowded || n * op->element < 2 * GRAIN)
         reduce_piece(&r, 0, (int64_t)n);
     else
@@ -159,7 +167,7 @@ static void copy_piece(void *arg, int64_t begin, int64_t end)
     memcpy(p[0] + begin, p[1] + begin, (size_t)(end - begin));
 }
 
-static void copy(const struct op *op, char *to, const char *from, uint64_t bytes)
+void work_copy(const struct op *op, char *to, const char *from, uint64_t bytes)
 {
     if (bytes == 0 || to == from)
         return;
@@ -170,10 +178,10 @@ static void copy(const struct op *op, char *to, const char *from, uint64_t bytes
         parallel((int64_t)bytes, GRAIN, copy_piece, both);
 }
 
-/* Elements [*begin, *end) of n that local rank i computes; borders on cache lines. */
-static void share_out(const struct op *op, uint64_t n, uint32_t i, uint64_t *begin, uint64_t *end)
+/* Elements [*begin, *end) of n that the i-th of `parts` ranks computes; borders on cache lines. */
+void work_share_out(const struct op *op, uint64_t n, uint32_t parts, uint32_t i, uint64_t *begin, uint64_t *end)
 {
-    uint64_t line = LINE / op->element, parts = op->comm->local;
+    uint64_t line = LINE / op->element;
     uint64_t each = (n + parts - 1) / parts;
     each = (each + line - 1) / line * line;
     *begin = each * i < n ? each * i : n;
@@ -185,21 +193,22 @@ static int all_reduce(struct op *op)
     struct comm *c = op->comm;
     bool root_only = op->call.op == OP_REDUCE;
     if (op->send_bytes <= BOARD_SMALL)
-        return root_only && !is_root(op) ? 0 : reduce(op, 0, op->call.count, &op->recv, 1);
+        return root_only && !is_root(op) ? 0
+                                         : work_reduce(op, 0, op->call.count, fold_of(op), op->element, &op->recv, 1);
     uint64_t begin, end;
-    share_out(op, op->call.count, c->me, &begin, &end);
+    work_share_out(op, op->call.count, c->local, c->me, &begin, &end);
     char *out[LOCAL_MAX];
     int outs = 0;
     for (uint32_t k = 0; k < c->local; k++) {
         uint32_t i = (c->me + k) % c->local; /* the own one first */
         if (root_only && c->local_rank[i] != op->call.root)
             continue;
-        out[outs] = their_result(op, i);
+        out[outs] = work_result(op, i);
         if (!out[outs])
             return -1;
         out[outs++] += begin * op->element;
     }
-    return reduce(op, begin * op->element, end - begin, out, outs);
+    return work_reduce(op, begin, end - begin, fold_of(op), op->element, out, outs);
 }
 
 static int reduce_scatter(struct op *op)
@@ -207,7 +216,7 @@ static int reduce_scatter(struct op *op)
     char *out = op->stage_recv ? op->stage_recv : op->recv;
     uint32_t r = op->comm->rank;
     uint64_t from = op->send_at ? op->send_at[r] : r * op->recv_bytes;
-    return reduce(op, from, op->recv_bytes / op->element, &out, 1);
+    return work_reduce(op, from / op->element, op->recv_bytes / op->element, fold_of(op), op->element, &out, 1);
 }
 
 static int all_gather(struct op *op)
@@ -215,11 +224,11 @@ static int all_gather(struct op *op)
     struct comm *c = op->comm;
     for (uint32_t k = 0; k < c->local; k++) {
         uint32_t i = (c->me + k) % c->local, r = c->local_rank[i]; /* not all from the same one at a time */
-        const char *from = their_data(op, i);
+        const char *from = work_data(op, i);
         if (!from)
             return -1;
-        copy(op, op->recv + (op->recv_at ? op->recv_at[r] : r * op->send_bytes), from,
-             op->recv_counts ? op->recv_counts[r] : op->send_bytes);
+        work_copy(op, op->recv + (op->recv_at ? op->recv_at[r] : r * op->send_bytes), from,
+                  op->recv_counts ? op->recv_counts[r] : op->send_bytes);
     }
     return 0;
 }
@@ -227,13 +236,13 @@ static int all_gather(struct op *op)
 static int from_root(struct op *op)
 {
     struct comm *c = op->comm;
-    const char *from = their_data(op, c->local_of[op->call.root]);
+    const char *from = work_data(op, c->local_of[op->call.root]);
     if (!from)
         return -1;
     if (op->call.op == OP_SCATTER)
         from += c->rank * op->recv_bytes;
     if (op->call.op == OP_SCATTER || !is_root(op))
-        copy(op, op->recv, from, op->recv_bytes);
+        work_copy(op, op->recv, from, op->recv_bytes);
     return 0;
 }
 
@@ -251,10 +260,10 @@ static int all_to_all(struct op *op)
                              (unsigned long long)piece.bytes, c->rank, (unsigned long long)op->recv_counts[r]);
         if (!piece.bytes)
             continue;
-        const char *from = their_data(op, i);
+        const char *from = work_data(op, i);
         if (!from)
             return -1;
-        copy(op, op->recv + op->recv_at[r], from + piece.offset, piece.bytes);
+        work_copy(op, op->recv + op->recv_at[r], from + piece.offset, piece.bytes);
     }
     return 0;
 }
@@ -283,6 +292,6 @@ int work_do(struct op *op)
 
 void work_end(struct op *op)
 {
-    if (op->stage_recv && op->recv)
+    if (op->stage_recv && op->offered)
         memcpy(op->recv, op->stage_recv, op->recv_bytes);
 }

@@ -47,6 +47,11 @@ static void check_text(const char *part)
 static void check_failed(int called, int code, HcclResult result, const char *what, const char *where)
 {
     int status = aclrtSynchronizeStream(w.stream);
+    /* with several computers a rank may have finished before: it hears of it in its next calls */
+    for (int i = 0; getenv("ANYNPU_HCCL_HOST") && !called && !status && i < 100; i++, usleep(10000)) {
+        called = HcclBarrier(w.comm, w.stream);
+        status = called ? 0 : aclrtSynchronizeStream(w.stream);
+    }
     CHECK(called || status == code);
     if (!called && status != code)
         fprintf(stderr, "  rank %u: status %d\n", w.rank, status);
@@ -140,9 +145,9 @@ static void timeout(void)
     }
     int64_t began = clock_ns();
     int called = HcclAllGather(a, b, N, HCCL_DATA_TYPE_FP32, w.comm, w.stream);
-    check_failed(called, ACL_ERROR_RT_FFTS_PLUS_TIMEOUT, HCCL_E_TIMEOUT,
-                 "(EI0002): The wait execution of the Notify register",
-                 "rank 1 has finished HcclAllReduce(sum, 4 x float32), sequence 0");
+    check_failed(
+        called, ACL_ERROR_RT_FFTS_PLUS_TIMEOUT, HCCL_E_TIMEOUT, "(EI0002): The wait execution of the Notify register",
+        getenv("ANYNPU_HCCL_HOST") ? "rank 1 (" : "rank 1 has finished HcclAllReduce(sum, 4 x float32), sequence 0");
     CHECK(clock_ns() - began > 900000000 && clock_ns() - began < 4000000000);
     world_end(&w);
 }

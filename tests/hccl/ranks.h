@@ -39,7 +39,11 @@ static inline void ranks_start(const char *part, uint32_t n, const char *more, p
         exit(1);
     }
     for (uint32_t r = 0; r < n; r++) {
-        int at = sprintf(env, "TEST_RANK=%u\nTEST_SIZE=%u\n%s\nTEST_ROOT=", r, n, more);
+        const char *hosts = getenv("TEST_HOSTS"); /* so many computers, in turn */
+        int at = sprintf(env, "TEST_RANK=%u\nTEST_SIZE=%u\n%s\n", r, n, more);
+        if (hosts)
+            at += sprintf(env + at, "ANYNPU_HCCL_HOST=computer%u\n", r % (uint32_t)atoi(hosts));
+        at += sprintf(env + at, "TEST_ROOT=");
         for (size_t i = 0; i < 512; i++)
             at += sprintf(env + at, "%02x", (unsigned char)root.internal[i]);
         pids[r] = child_start(part, env, &outs[r]);
