@@ -163,6 +163,38 @@ static HcclResult tie(struct comm *c)
     return result;
 }
 
+/* The first rank of each computer reaches the next one's, and is reached. */
+static HcclResult greet(struct comm *c)
+{
+    if (c->me != 0)
+        return HCCL_SUCCESS;
+    uint32_t next = c->rank_at[(c->host + 1) % c->hosts * c->rails],
+             before = c->rank_at[(c->host + c->hosts - 1) % c->hosts * c->rails];
+    const uint64_t tag = UINT64_C(0xf) << 60;
+    uint32_t mine = c->rank, theirs = c->size;
+    struct net_request sent, got;
+    net_receive(c->net, tag | before, &theirs, sizeof theirs, &got);
+    net_send(c->net, next, tag | c->rank, &mine, sizeof mine, &sent);
+    int64_t deadline = clock_ns() + settings_connect_ns();
+    while ((atomic_load(&sent.state) == 0 || atomic_load(&got.state) == 0) && atomic_load(&sent.state) >= 0 &&
+           atomic_load(&got.state) >= 0 && clock_ns() < deadline)
+        if (!net_progress(c->net))
+            net_sleep(c->net, 1000000);
+    bool ok = atomic_load(&sent.state) == 1 && atomic_load(&got.state) == 1;
+    const char *why = *sent.why ? sent.why : *got.why ? got.why : "no answer";
+    uint32_t who = atomic_load(&sent.state) == 1 ? before : next;
+    if (!ok)
+        hccl_fail(HCCL_E_TIMEOUT,
+                  EI_LINK
+                  "Getting socket times out. Reason: rank %u (%s, %s) has no connection to rank %u (%s, %s) within "
+                  "%lld s (HCCL_CONNECT_TIMEOUT): %s.",
+                  c->rank, c->ranks[c->rank].host_name, c->ranks[c->rank].ip, who, c->ranks[who].host_name,
+                  c->ranks[who].ip, (long long)(settings_connect_ns() / 1000000000), why);
+    net_cancel(c->net, &got);
+    net_cancel(c->net, &sent);
+    return ok ? HCCL_SUCCESS : HCCL_E_TIMEOUT;
+}
+
 /* Ties to other computers. */
 static HcclResult span(struct comm *c)
 {
@@ -178,6 +210,8 @@ static HcclResult span(struct comm *c)
         result = meet_gather(c->meet, c->salt * 8 + 4, c->size, c->rank, mine, sizeof mine, addresses);
     if (!result && !net_connect(c->net, c->size, addresses))
         result = hccl_fail(HCCL_E_MEMORY, EI_RESOURCE "the host is out of memory");
+    if (!result)
+        result = agree(c, 5, greet(c), -1, well);
     free(addresses);
     free(well);
     return result;

@@ -316,6 +316,8 @@ void net_sleep(struct net *n, int64_t ns)
 
 bool net_cancel(struct net *n, struct net_request *r)
 {
+    if (atomic_load(&r->state) != 0)
+        return true;
     pthread_mutex_lock(&n->lock);
     if (atomic_load(&r->state) == 0 && r->handle)
         ucx.ucp_request_cancel(n->worker, r->handle);

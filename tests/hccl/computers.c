@@ -7,6 +7,7 @@
 
 #include <sched.h>
 #include <stdarg.h>
+#include <sys/mount.h>
 
 enum { SKIP = 77, MB = 1 << 20 };
 
@@ -52,6 +53,11 @@ static int set_up(void)
         if (run("ip -n %s addr add 10.77.0.%d/24 dev v%c%d && ip -n %s link set v%c%d up && ip -n %s link set lo up",
                 names[i], i + 1, 'a' + i, (int)getpid() % 100000, names[i], 'a' + i, (int)getpid() % 100000, names[i]))
             return -1;
+    for (int i = 0; i < 100; i++, usleep(50000)) /* until the cable is noticed */
+        if (run("ip -n %s link show va%d | grep -q LOWER_UP.*state.UP && ip -n %s link show vb%d | grep -q "
+                "LOWER_UP.*state.UP",
+                a, (int)getpid() % 100000, b, (int)getpid() % 100000) == 0)
+            break;
     return enter(a); /* the meeting point is on the first */
 }
 
@@ -76,6 +82,11 @@ static struct world begin(void)
     snprintf(name, sizeof name, "%s%c", getenv("TEST_NET"), 'a' + atoi(getenv("TEST_RANK")) % 2);
     alarm(25);
     CHECK_EQ(enter(name), 0);
+    /* /sys shows the interfaces of the namespace in which it was mounted */
+    CHECK_EQ(unshare(CLONE_NEWNS), 0);
+    mount("", "/", "none", MS_REC | MS_SLAVE, NULL);
+    umount2("/sys", MNT_DETACH);
+    CHECK_EQ(mount("sysfs", "/sys", "sysfs", 0, NULL), 0);
     return world_join();
 }
 
