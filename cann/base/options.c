@@ -121,6 +121,9 @@ static const struct option_row table[OPTION_COUNT] = {
          .valid = valid_fault,
          .help = "Faults for tests: the N-th device allocation fails; allocations beyond BYTES in all fail; the "
                  "K-th task fails."},
+    [OPTION_EXTENSION] = {"ANYNPU_EXTENSION", OPTION_BOOL, "1",
+                          .help = "0: offers only the published interface, like a CANN of another maker, so that "
+                                  "torch_npu copies where it would look into device memory."},
     [OPTION_LAUNCH_BLOCKING] = {"ASCEND_LAUNCH_BLOCKING", OPTION_BOOL, "0", 0, 1, .help = "As ANYNPU_BLOCKING."},
     [OPTION_VISIBLE_DEVICES] = {"ASCEND_RT_VISIBLE_DEVICES", OPTION_TEXT, "", .words = "device ids parted by commas",
                                 .help = "Devices that the process sees, renumbered from 0 in this order."},

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "base/options.h"
 #include "capture.h"
 #include "context.h"
 #include "error.h"
@@ -68,5 +69,5 @@ const struct anynpu_extension *anynpu_extension(void)
         .stream_wait = wait_for,
         .trace = &trace_table,
     };
-    return &table;
+    return option_number(OPTION_EXTENSION) ? &table : NULL;
 }

@@ -30,6 +30,7 @@ struct anynpu_extension {
     const struct anynpu_trace_api_table *trace;
 };
 
+/* NULL under ANYNPU_EXTENSION=0. */
 typedef const struct anynpu_extension *(*anynpu_extension_fn)(void);
 
 #ifdef __cplusplus
