@@ -107,3 +107,20 @@ def test_grad_scaler_details():
     other.load_state_dict(state)
     assert other.get_scale() == 8.0
     assert torch.npu.amp.GradScaler(enabled=False).scale(p.sum()).item() == p.sum().item()
+
+
+def test_state_can_be_set():
+    try:
+        torch.npu.set_autocast_dtype(torch.bfloat16)
+        torch.npu.set_autocast_enabled(True)
+        a = torch.ones(2, 2, device="npu")
+        assert torch.npu.is_autocast_enabled() and (a @ a).dtype == torch.bfloat16
+    finally:
+        torch.npu.set_autocast_enabled(False)
+        torch.npu.set_autocast_dtype(torch.float16)
+    assert not torch.npu.is_autocast_enabled() and torch.npu.get_autocast_dtype() == torch.float16
+
+
+def test_the_overflow_flag_of_a_scaler_is_refused():
+    with pytest.raises(RuntimeError, match="please use npu_check_overflow"):
+        torch.npu.amp.GradScaler().get_npu_overflow_flag()

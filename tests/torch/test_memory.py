@@ -20,6 +20,7 @@ def test_counters_move_with_tensors():
     del x
     assert npu.memory_allocated() == base and npu.max_memory_allocated() - base >= 8 * MB
     npu.reset_max_memory_allocated()
+    npu.reset_max_memory_cached()
     assert npu.max_memory_allocated() == base
     assert npu.memory_cached() == npu.memory_reserved() and npu.max_memory_cached() == npu.max_memory_reserved()
 
@@ -230,6 +231,8 @@ def test_host_memory_stats():
     p = torch.empty(3 * MB, dtype=torch.uint8, pin_memory=True)
     stats = npu.host_memory_stats()
     assert any(value >= 3 * MB for value in stats.values())
+    nested = npu.host_memory_stats_as_nested_dict()
+    assert nested["allocated_bytes"]["current"] == stats["allocated_bytes.current"]
     npu.reset_peak_host_memory_stats()
     npu.reset_accumulated_host_memory_stats()
     del p

@@ -230,3 +230,12 @@ def test_erase_stream():
         with pytest.raises(TypeError, match="should be torch"):
             torch_npu.erase_stream(*bad)
     stream.synchronize()
+
+
+def test_stream_context():
+    stream, before = torch.npu.Stream(), torch.npu.current_stream()
+    with torch.npu.StreamContext(stream):
+        assert torch.npu.current_stream() == stream
+    with torch.npu.StreamContext(stream_ctx=None):
+        assert torch.npu.current_stream() == before
+    assert torch.npu.current_stream() == before

@@ -259,3 +259,26 @@ def test_hash_identity_and_containers():
     assert {x: 1}[x] == 1 and torch.is_tensor(x) and isinstance(x, torch.Tensor) and x.layout == torch.strided
     assert torch.Tensor.npu(torch.ones(1)).is_npu
     assert x.get_device() == 0 and x.device.type == "npu" and x.data_ptr() != 0
+
+
+def test_typed_storages():
+    n = torch.npu
+    for name, dtype in {
+        "FloatStorage": torch.float32,
+        "DoubleStorage": torch.float64,
+        "HalfStorage": torch.float16,
+        "BFloat16Storage": torch.bfloat16,
+        "LongStorage": torch.int64,
+        "IntStorage": torch.int32,
+        "ShortStorage": torch.int16,
+        "CharStorage": torch.int8,
+        "ByteStorage": torch.uint8,
+        "BoolStorage": torch.bool,
+    }.items():
+        storage_type = getattr(n, name)
+        storage = torch.ones(3, dtype=dtype, device="npu").storage()
+        assert storage.dtype == dtype and storage_type.__name__ == name
+        with pytest.raises(RuntimeError, match="Not available for NPU storage"):
+            storage_type.from_buffer(b"")
+        with pytest.raises(RuntimeError, match="Not available for NPU storage"):
+            storage_type._new_with_weak_ptr(0)

@@ -265,10 +265,10 @@ _DEVICE_TYPE = 20  # c10::DeviceType::PrivateUse1
 
 
 class StreamContext:
-    """Context manager: `stream` is current inside; None changes nothing. See torch.npu.stream."""
+    """Context manager: the stream is current inside; None changes nothing. See torch.npu.stream."""
 
-    def __init__(self, stream: torch.Stream | None) -> None:
-        self.stream = stream
+    def __init__(self, stream_ctx: torch.Stream | None) -> None:
+        self.stream = stream_ctx
         self._outer: tuple[int, Stream] | None = None
         self._replaced: Stream | None = None
 

@@ -37,6 +37,16 @@ class GradScaler(torch.amp.GradScaler):
             enabled=enabled,
         )
 
+    @staticmethod
+    def get_npu_overflow_flag() -> bool:
+        """torch.npu.get_npu_overflow_flag: refused where results overflow to inf."""
+        return torch.npu.get_npu_overflow_flag()
+
+    @staticmethod
+    def clear_npu_overflow_flag() -> None:
+        """torch.npu.clear_npu_overflow_flag: nothing to do where results overflow to inf."""
+        torch.npu.clear_npu_overflow_flag()
+
     def update(self, new_scale: float | torch.Tensor | None = None) -> None:
         """Ends an iteration: adapts the scale to what the gradients were, or sets it to `new_scale`."""
         if not self._dynamic and new_scale is None and self._scale is not None:
