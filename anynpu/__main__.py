@@ -27,6 +27,11 @@ def main(arguments: list[str] | None = None) -> int:
     listing.add_argument("--json", action="store_true", help="as JSON")
     listing.add_argument("--set", action="store_true", help="only those that are set")
 
+    trace = commands.add_parser("trace", help="the costliest operators of a recording, overlap, fallbacks; an HTML timeline")
+    trace.add_argument("path", metavar="DIR", help="a folder of torch_npu.profiler or aclprof, or a *.trace file")
+    trace.add_argument("--html", metavar="FILE", help="where to write the page (default: DIR/trace.html)")
+    trace.add_argument("--all", action="store_true", help="every trace below DIR, not the newest alone")
+
     chosen = parser.parse_args(arguments)
     if chosen.command == "path":
         print(toolkit_path())
@@ -39,6 +44,10 @@ def main(arguments: list[str] | None = None) -> int:
         from .options import print_options
 
         return print_options(as_json=chosen.json, only_set=chosen.set)
+    if chosen.command == "trace":
+        from .trace import report
+
+        return report.main(chosen.path, chosen.html, chosen.all)
     from .install import install_toolkit
 
     return install_toolkit(chosen.prefix, copy=chosen.copy, force=chosen.force)

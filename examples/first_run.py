@@ -11,10 +11,9 @@ The two loss curves are written to ``build/first_run.png`` (``--picture``). Exit
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import pathlib
-import subprocess
+import shutil
 import sys
 import time
 import warnings
@@ -151,26 +150,22 @@ def run_both(train_set: TensorDataset, epochs: int) -> tuple[dict[str, list[floa
     return losses, {d: samples / best[d] for d in best}
 
 
-def profile_steps() -> None:
-    """Prints, as JSON, name, calls and µs of the operators in five training steps on npu:0 (run with ANYNPU_BLOCKING=1)."""
+def costliest(folder: pathlib.Path) -> list[str]:
+    """A table of the ten operators that cost most in five training steps on npu:0, as `anynpu trace` prints it."""
+    from anynpu.trace import load
+    from anynpu.trace.report import cost_lines
+
     net, optimizer = make("npu:0", dropout=0.25)
     batches = [(x.npu(), y.npu()) for x, y in DataLoader(digits()[0], BATCH, drop_last=True)][:5]
     step(net, optimizer, *batches[0])
-    with torch.autograd.profiler.profile() as profile:
+    torch.npu.synchronize()
+    shutil.rmtree(folder, ignore_errors=True)
+    ready = torch_npu.profiler.tensorboard_trace_handler(str(folder))
+    with torch_npu.profiler.profile(on_trace_ready=ready) as profile:
         for x, y in batches:
             step(net, optimizer, x, y)
-    rows = [(e.key, e.count, e.self_cpu_time_total) for e in profile.key_averages() if e.key.startswith("aten::")]
-    print(json.dumps(rows))
-
-
-def costliest() -> list[tuple[str, int, float]]:
-    """The ten operators that cost most in five training steps on npu:0: name, calls, µs.
-
-    A process of its own waits for each task before the next, so that an operator's time is its own.
-    """
-    env = os.environ | {"ANYNPU_BLOCKING": "1"}
-    done = subprocess.run([sys.executable, "-W", "ignore", __file__, "--profile"], env=env, stdout=subprocess.PIPE, check=True)
-    return sorted(json.loads(done.stdout.splitlines()[-1]), key=lambda row: -row[2])[:10]
+            profile.step()
+    return cost_lines(load(str(folder)).costs())
 
 
 def picture(losses: dict[str, list[float]], path: pathlib.Path) -> None:
@@ -199,9 +194,11 @@ def compare(train_set: TensorDataset, epochs: int, path: pathlib.Path, failures:
     claim(worst <= 1e-4, f"{len(npu)} steps, dropout off: largest relative difference of the losses {worst:.1e}", failures)
     print(f"   samples/s: npu:0 {rate['npu:0']:,.0f}, cpu {rate['cpu']:,.0f}: ratio {rate['npu:0'] / rate['cpu']:.2f}"
           f" ({torch.get_num_threads()} threads)")
-    print("   the ten costliest operators of a training step on npu:0:")
-    for name, calls, micros in costliest():
-        print(f"      {name:<42}{calls / 5:6.0f} calls {micros / 5:9.0f} µs a step")
+    print("   the ten costliest operators of five training steps on npu:0:")
+    folder = path.with_name("first_run_profile")
+    for line in costliest(folder):
+        print(f"      {line}")
+    print(f"   the whole picture: anynpu trace {folder}")
     picture(losses, path)
     print(f"   loss curves: {path}")
 
@@ -247,11 +244,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--epochs", type=int, default=12)
     parser.add_argument("--picture", type=pathlib.Path, default=pathlib.Path("build/first_run.png"))
-    parser.add_argument("--profile", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
-    if args.profile:
-        profile_steps()
-        return
     warnings.filterwarnings("ignore", category=FutureWarning)
     failures: list[str] = []
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Runs the programs from the field on npu, where the folder of cases is present beside the repository (ANYNPU_CASES).
-# Left out: what needs collectives (121 to 128), the modules torch_npu.profiler and NPUGraph (007), atc (131).
+# Left out: what needs collectives (121 to 128), the module NPUGraph (007), atc (131).
 set -uo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 cases=${ANYNPU_CASES:-$here/../shared/cases}

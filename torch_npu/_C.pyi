@@ -52,7 +52,6 @@ def _npu_getDeviceUtilizationRate(device: int) -> int:
 def _npu_synchronize(device: int) -> None:
     """Waits for all streams of the device; raises the first pending error. Ctrl-C interrupts it."""
 
-
 # ---- streams and events (the rest goes through torch.Stream / torch.Event and the guard) ----
 def _npu_getCurrentStream(device: int) -> tuple[int, int, int]:
     """(stream_id, device_index, device_type)."""
@@ -69,6 +68,7 @@ def _npu_getStreamFromExternal(pointer: int, device_index: int) -> tuple[int, in
     """Wraps a caller-owned aclrtStream."""
 
 def _npu_getStreamPriority(stream_id: int, device_index: int) -> int: ...
+
 # ---- memory (statistics also through torch._C._accelerator_*) ----
 def _npu_memoryStats(device: int) -> dict[str, Any]:
     """Nested: {"allocation": {"all": {"current", "peak", "allocated", "freed"}, "small_pool", "large_pool"}, ...} with the keys
@@ -98,7 +98,6 @@ def _npu_npuCachingAllocator_raw_alloc(size: int, stream: int) -> int:
 def _npu_npuCachingAllocator_raw_delete(pointer: int) -> None: ...
 def _npu_npuCachingAllocator_set_allocator_settings(settings: str) -> None: ...
 def _npu_getAllocatorBackend() -> str: ...
-
 def _npu_eraseStream(storage: torch.UntypedStorage, stream_id: int, device_index: int) -> None:
     """Takes record_stream back."""
 
@@ -168,3 +167,22 @@ def _npu_fallback_count() -> dict[str, int]:
     """{"aten::name.overload": times} since the start or the last reset."""
 
 def _npu_fallback_reset() -> None: ...
+
+# ---- profiling ----
+def _npu_trace_available() -> bool:
+    """This CANN has AnyNPU's recorder: operators of PyTorch can be recorded beside tasks, and torch.profiler knows the NPU."""
+
+def _npu_trace_observing() -> bool:
+    """Ranges of the host are being recorded by torch_npu.profiler."""
+
+def _npu_trace_now() -> int: ...
+def _npu_trace_range(name: str, begin: int, end: int, scope: int) -> None:
+    """One range of the host (clock: _npu_trace_now) in the running trace; scope as anynpu/trace.h has it."""
+
+def _npu_prof_start(folder: str, device: int, types: int) -> None:
+    """aclprofInit, aclprofStart: a folder PROF_… below `folder`; device -1: no tasks. RuntimeError when something records."""
+
+def _npu_prof_stop() -> None: ...
+def _npu_observe_start(record_shapes: bool, with_stack: bool, with_flops: bool, profile_memory: bool) -> None: ...
+def _npu_observe_stop() -> None: ...
+def _npu_register_kineto() -> None: ...

@@ -57,8 +57,9 @@ def _start() -> None:
 
     register(npu)
 
-    from . import distributed, multiprocessing, ops, optim, utils
+    from . import distributed, multiprocessing, ops, optim, profiler, utils
 
+    profiler._torch.install()
     globals().update(ops.exported, erase_stream=npu.streams.erase_stream)
 
     if _variables.on("TORCH_TRANSFER_TO_NPU"):

@@ -28,7 +28,7 @@ _fields = {
     API: [("name", "<u8"), ("begin", "<i8"), ("end", "<i8"), ("level", "<u4"), ("type", "<u4"), ("item", "<u8")],
     HOST: [("name", "<u8"), ("begin", "<i8"), ("end", "<i8"), ("correlation", "<u8"), ("forward_thread", "<u8"),
            ("sequence", "<i8"), ("shapes", "<u8"), ("dtypes", "<u8"), ("stack", "<u8"), ("detail", "<u8"), ("flops", "<u8"),
-           ("scope", "<u4"), ("unused", "<u4")],
+           ("scope", "<u4"), ("framework_thread", "<u4")],
     MEMORY: [("time", "<i8"), ("address", "<u8"), ("change", "<i8"), ("allocated", "<u8"), ("reserved", "<u8"),
              ("active", "<u8"), ("stream", "<u8"), ("device", "<u2"), ("memory_kind", "<u2"), ("unused", "<u4")],
     MARK: [("text", "<u8"), ("domain", "<u8"), ("begin", "<i8"), ("end", "<i8"), ("stream", "<u4"), ("task", "<u4")],

@@ -137,14 +137,15 @@ static int sub_folder(const char *name)
 static int write_start_info(void)
 {
     char path[FOLDER_MAX + 256];
-    struct timespec real;
+    struct timespec real, raw; /* tools lead the clock of hosts' libraries (RAW) to the time of day by these */
     clock_gettime(CLOCK_REALTIME, &real);
+    clock_gettime(CLOCK_MONOTONIC_RAW, &raw);
     snprintf(path, sizeof path, "%s/host/start_info", folder);
     FILE *f = fopen(path, "we");
     if (!f)
         return fail(ACL_ERROR_INVALID_FILE, "cannot write %s: %s", path, strerror(errno));
     fprintf(f, "{\"collectionTimeBegin\": \"%lld\", \"collectionTimeEnd\": \"\", \"clockMonotonicRaw\": \"%lld\"}\n",
-            (long long)real.tv_sec * 1000000 + real.tv_nsec / 1000, (long long)clock_ns());
+            (long long)real.tv_sec * 1000000 + real.tv_nsec / 1000, (long long)raw.tv_sec * 1000000000 + raw.tv_nsec);
     fclose(f);
     return ACL_SUCCESS;
 }

@@ -352,12 +352,18 @@ static void correlate(uint64_t id)
     mine.correlation = id;
 }
 
+static uint64_t correlation(void)
+{
+    return mine.correlation;
+}
+
 const struct anynpu_trace_api_table trace_table = {
     .kinds = (const volatile uint32_t *)&trace_kinds,
     .now = clock_ns,
     .string = trace_string,
     .write = trace_write,
     .correlate = correlate,
+    .correlation = correlation,
     .start = trace_start,
     .stop = trace_stop,
 };

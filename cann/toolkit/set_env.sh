@@ -35,6 +35,7 @@ if [ -e "$_anynpu_home/lib64/libascendcl.so" ]; then
     export TOOLCHAIN_HOME="$_anynpu_home/toolkit"
     _anynpu_first LD_LIBRARY_PATH "$_anynpu_home/lib64"
     _anynpu_first PYTHONPATH "$_anynpu_home/python/site-packages"
+    _anynpu_first PATH "$_anynpu_home/tools/profiler/bin"
     _anynpu_first PATH "$_anynpu_home/bin"
     _anynpu_status=0
 else

@@ -14,6 +14,8 @@ from typing import Any
 
 import torch
 
+from .. import _C
+
 __all__ = ["mstx", "annotate"]
 
 _ids = itertools.count(1)
@@ -36,7 +38,7 @@ def _right(name: str, message: Any, stream: Any, domain: Any) -> bool:
 
 
 def _begin(message: str, domain: str) -> Any:
-    if not torch.autograd._profiler_enabled():
+    if not (torch.autograd._profiler_enabled() or _C._npu_trace_observing()):
         return None
     return torch.ops.profiler._record_function_enter_new(message, None if domain == "default" else domain)
 

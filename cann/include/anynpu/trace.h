@@ -117,11 +117,11 @@ struct anynpu_trace_host {
     struct anynpu_trace_head head;
     uint64_t name;
     int64_t begin, end;
-    uint64_t correlation, forward_thread;
+    uint64_t correlation, forward_thread;   /* that: as framework_thread counts; 0: not of a backward pass */
     int64_t sequence;                       /* that autograd gave it; -1: none */
     uint64_t shapes, dtypes, stack, detail; /* strings */
     uint64_t flops;
-    uint32_t scope, unused;
+    uint32_t scope, framework_thread; /* the framework's own number of the thread */
 };
 
 enum anynpu_memory_kind { ANYNPU_MEMORY_FRAMEWORK, ANYNPU_MEMORY_RUNTIME };
@@ -162,6 +162,7 @@ struct anynpu_trace_api_table {
     void (*write)(const void *record);
     /* The id that the next tasks of this thread carry, until it is changed; 0: none. */
     void (*correlate)(uint64_t id);
+    uint64_t (*correlation)(void); /* that id */
     /* Recording into a file of one's own, beside aclprof…: for a client that wants records, not a folder. 0 or an error
      * of the runtime (recording already; the file cannot be made). */
     int (*start)(const char *file, uint32_t kinds);

@@ -17,6 +17,7 @@
 #include "history.h"
 #include "latch.h"
 #include "memory.h"
+#include "profile.h"
 
 namespace npu
 {
@@ -390,6 +391,12 @@ static Block *take_uncached(Device &d, int device, int stream, size_t bytes, siz
     return block;
 }
 
+static void watch(const Device &d, const Block *block, bool taken) noexcept
+{
+    memory_report(block, taken, (size_t)d.stats.allocated_bytes[0].current, (size_t)d.stats.reserved_bytes[0].current,
+                  (size_t)d.stats.active_bytes[0].current);
+}
+
 Block *memory_take(int device, size_t bytes)
 {
     const AllocConf &conf = alloc_conf();
@@ -450,6 +457,8 @@ Block *memory_take(int device, size_t bytes)
         d.stats.oversize_allocations.increase(1);
     if (__builtin_expect(history_on.load(std::memory_order_relaxed), 0))
         history_add(Action::ALLOC, device, stream, block->ptr, block->size, std::move(context));
+    if (__builtin_expect(memory_watched.load(std::memory_order_relaxed), 0))
+        watch(d, block, true);
     return block;
 }
 
@@ -492,6 +501,8 @@ void memory_give(Block *block) noexcept
     count_down(d.stats.requested_bytes, small, block->requested);
     if (block->size >= alloc_conf().max_split)
         d.stats.oversize_allocations.decrease(1);
+    if (__builtin_expect(memory_watched.load(std::memory_order_relaxed), 0))
+        watch(d, block, false);
     if (__builtin_expect(block->uses != nullptr, 0)) {
         use_device(block->device);
         give_with_uses(d, block);

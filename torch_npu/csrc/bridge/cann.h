@@ -7,6 +7,7 @@
 #define TORCH_NPU_BRIDGE_CANN_H
 
 #include "aclnn/acl_meta.h"
+#include "acl/acl_prof.h"
 #include "anynpu/extension.h"
 
 #ifdef __cplusplus

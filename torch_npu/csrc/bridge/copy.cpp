@@ -15,6 +15,7 @@
 #include "error.h"
 #include "host.h"
 #include "metadata.h"
+#include "profile.h"
 
 namespace npu
 {
@@ -129,10 +130,13 @@ static void copy_to_host(Tensor &dst, const Tensor &src, bool non_blocking)
     }
     await_result(device, stream);
     if (Tensor alias = host_alias(src); alias.defined()) {
+        int64_t begin = traced(ANYNPU_TRACE_TASK) ? trace()->now() : 0;
         if (plain && bytes <= 1 << 16)
             memcpy(start(dst), start(alias), bytes);
         else
             dst.copy_(alias);
+        if (C10_UNLIKELY(begin != 0))
+            trace_copy("MemcpyDtoH", device, bytes, begin);
         return;
     }
     if (plain) {
@@ -179,10 +183,13 @@ static void copy_to_device(Tensor &dst, const Tensor &src, bool non_blocking)
     }
     await_result(device, stream);
     if (Tensor alias = host_alias(dst); alias.defined()) {
+        int64_t begin = traced(ANYNPU_TRACE_TASK) ? trace()->now() : 0;
         if (plain && bytes <= 1 << 16)
             memcpy(start(alias), start(src), bytes);
         else
             alias.copy_(src);
+        if (C10_UNLIKELY(begin != 0))
+            trace_copy("MemcpyHtoD", device, bytes, begin);
         return;
     }
     Tensor host = src;
@@ -270,9 +277,12 @@ static at::Scalar local_scalar_dense(const Tensor &self)
     alignas(16) char data[16];
     TORCH_CHECK(bytes <= sizeof data, "_local_scalar_dense: unknown type");
     await_result(device, current_stream_index(device));
-    if (const void *host = host_view(start(self), bytes))
+    int64_t begin = traced(ANYNPU_TRACE_TASK) ? trace()->now() : 0;
+    if (const void *host = host_view(start(self), bytes)) {
         memcpy(data, host, bytes);
-    else
+        if (C10_UNLIKELY(begin != 0))
+            trace_copy("MemcpyDtoH", device, bytes, begin);
+    } else
         ACL(aclrtMemcpy, data, bytes, start(self), bytes, MEMCPY_D2H);
     switch (self.scalar_type()) {
 #define CASE(type, name)                                                                                               \

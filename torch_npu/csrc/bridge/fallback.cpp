@@ -25,6 +25,7 @@
 #include "generator.h"
 #include "host.h"
 #include "metadata.h"
+#include "profile.h"
 #include "variables.h"
 
 namespace npu
@@ -351,10 +352,13 @@ static void run_on_cpu(const c10::OperatorHandle &op, Stack *stack, const std::s
             v = cpu_generator(&own, run.device);
         }
     }
+    int64_t begin = traced(ANYNPU_TRACE_HOST) ? trace()->now() : 0;
     {
         DeviceAllocations on(run.device);
         op.redispatchBoxed(c10::DispatchKeySet(cpu), stack);
     }
+    if (C10_UNLIKELY(begin != 0))
+        trace_range(name, begin, trace()->now(), ANYNPU_HOST_FALLBACK);
     run.write_back();
     for (size_t i = stack->size() - (size_t)facts->returns; i < stack->size(); i++)
         run.result((*stack)[i]);

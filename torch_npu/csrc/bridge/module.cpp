@@ -689,7 +689,7 @@ extern "C" __attribute__((visibility("default"))) PyObject *PyInit__C()
 {
     interrupt_check = check_signals;
     PyObject *made = PyModule_Create(&module);
-    if (made && PyModule_AddFunctions(made, device_methods)) {
+    if (made && (PyModule_AddFunctions(made, device_methods) || PyModule_AddFunctions(made, profile_methods))) {
         Py_DECREF(made);
         return nullptr;
     }

@@ -13,7 +13,8 @@
 namespace npu
 {
 
-extern PyMethodDef device_methods[]; // module_device.cpp
+extern PyMethodDef device_methods[];  // module_device.cpp
+extern PyMethodDef profile_methods[]; // module_profile.cpp
 
 // A METH_VARARGS function from one that may throw. nullptr without an error stands for None, so that a function that
 // has given the GIL back need not touch None's count.
