@@ -22,9 +22,10 @@ TORCH, WHEEL = "2.13.0", "torch-npu==2.13.0"
 # name of the chip, further variables: the wheel decides by the name which operators it calls; its queue thread hides errors, so
 # it is off except once.
 RUNS = [
-    ("Ascend950PR_9599", {"TASK_QUEUE_ENABLE": "0"}),
-    ("Ascend910B1", {"TASK_QUEUE_ENABLE": "0"}),
-    ("Ascend910B1", {}),
+    ("Ascend950PR_9599", {"TASK_QUEUE_ENABLE": "0"}, "program.py"),
+    ("Ascend910B1", {"TASK_QUEUE_ENABLE": "0"}, "program.py"),
+    ("Ascend910B1", {}, "program.py"),
+    ("Ascend910B1", {}, "profiling.py"),
 ]
 
 
@@ -68,6 +69,7 @@ def run(python: str, soc: str, variables: dict[str, str], program: list[str]) ->
         "ASCEND_HOME_PATH": str(TOOLKIT),
         "ASCEND_TOOLKIT_HOME": str(TOOLKIT),
         "ASCEND_OPP_PATH": str(TOOLKIT / "opp"),
+        "PATH": ":".join([str(TOOLKIT / "tools/profiler/bin"), str(TOOLKIT / "bin"), os.environ.get("PATH", "/usr/bin:/bin")]),
         "LD_LIBRARY_PATH": ":".join(filter(None, [str(TOOLKIT / "lib64"), os.environ.get("LD_LIBRARY_PATH")])),
     } | variables
     # not from the root folder: its torch_npu would be imported
@@ -82,9 +84,9 @@ def main() -> int:
         soc = os.environ.get("ANYNPU_SOC", "Ascend910B1")
         return run(python, soc, {"TASK_QUEUE_ENABLE": os.environ.get("TASK_QUEUE_ENABLE", "0")}, sys.argv[1:])
     failed = 0
-    for soc, variables in RUNS:
-        print(f"official torch_npu on {soc}{'' if variables else ', with its queue'}", flush=True)
-        failed += run(python, soc, variables, ["program.py"]) != 0
+    for soc, variables, program in RUNS:
+        print(f"official torch_npu on {soc}{'' if variables else ', with its queue'}: {program}", flush=True)
+        failed += run(python, soc, variables, [program]) != 0
     print(f"official wheel: {len(RUNS) - failed} of {len(RUNS)} runs passed")
     return failed > 0
 
