@@ -28,8 +28,6 @@ constexpr bool autograd_passes = TORCH_VERSION_MINOR >= 12;
 #if TORCH_VERSION_MINOR < 12
 #include <utility>
 
-#include <ATen/core/Dimname.h>
-
 #include <c10/core/Stream.h>
 
 namespace c10
@@ -57,6 +55,10 @@ using CachingDeviceAllocator::format_size;
 }
 
 } // namespace c10
+#endif
+
+#if TORCH_VERSION_MINOR < 13
+#include <ATen/core/Dimname.h>
 
 namespace npu
 {
