@@ -75,7 +75,8 @@ struct op {
     struct net_request *requests; /* several computers */
     uint32_t *request_rank;
     size_t *request_bytes;
-    uint32_t request_count, request_room;
+    uint32_t request_count, request_base;
+    bool told;                 /* the call of the computer before ours is awaited: requests[0] */
     struct call their_call;    /* of the first rank of the computer before ours */
     struct task_detail detail; /* for the profiler */
 };

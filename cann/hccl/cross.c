@@ -16,7 +16,14 @@
 #include "call.h"
 #include "error.h"
 
-enum { SPIN_NS = 50000, LOOK_NS = 2000000, SLEEP_NS = 500000, GRACE_NS = 500000000 };
+enum {
+    SPIN_NS = 50000,
+    LOOK_NS = 2000000,
+    SLEEP_NS = 500000,
+    GRACE_NS = 500000000,
+    SEGMENTS = 8,
+    SEGMENT_BYTES = 1 << 18
+};
 
 uint64_t cross_tag(const struct op *op, uint32_t kind, uint64_t number, uint32_t step, uint32_t from)
 {
@@ -47,7 +54,7 @@ static void post_receive(struct op *op, uint32_t rank, uint32_t step, void *data
 
 static bool prepare_requests(struct op *op)
 {
-    uint32_t room = 2 * op->comm->size + 8;
+    uint32_t room = 2 * op->comm->size + 4 * SEGMENTS * op->comm->hosts + 8;
     char *p = op->requests
                   ? (char *)op->requests
                   : malloc(room * (sizeof *op->requests + sizeof *op->request_bytes + sizeof *op->request_rank));
@@ -58,8 +65,8 @@ static bool prepare_requests(struct op *op)
     op->requests = (struct net_request *)p;
     op->request_bytes = (size_t *)(op->requests + room);
     op->request_rank = (uint32_t *)(op->request_bytes + room);
-    op->request_room = room;
-    op->request_count = 0;
+    op->request_count = op->request_base = 0;
+    op->told = false;
     return true;
 }
 
@@ -81,15 +88,30 @@ static bool needs_message(const struct op *op, uint32_t rank)
     return false;
 }
 
+/* The call of the computer before ours, once it is there: 0, or -1 when it differs. */
+static int compare_calls(struct op *op)
+{
+    if (!op->told || atomic_load_explicit(&op->requests[0].state, memory_order_acquire) != 1)
+        return 0;
+    op->told = false;
+    if (memcmp(&op->their_call, &op->call, sizeof op->call) == 0)
+        return 0;
+    call_differ(op, op->request_rank[0], &op->their_call);
+    return give_up(op);
+}
+
 /* A message failed, or has another length. The first ranks' comparison of calls says it better, if it comes. */
 static int broke(struct op *op, uint32_t i)
 {
     struct comm *c = op->comm;
     struct net_request *r = &op->requests[i];
     char call[128];
-    for (int64_t until = clock_ns() + 200000000; clock_ns() < until && !comm_failure(c);)
+    for (int64_t until = clock_ns() + 200000000; clock_ns() < until && !comm_failure(c);) {
+        if (compare_calls(op))
+            return -1;
         if (!net_progress(c->net))
             net_sleep(c->net, 1000000);
+    }
     call_text(&op->call, call, sizeof call);
     if (atomic_load(&r->state) == 1)
         comm_fail(c, HCCL_E_PARA, ACL_ERROR_RT_FFTS_PLUS_EXCEPTION,
@@ -143,14 +165,16 @@ static int look(struct op *op, int64_t *lost_since)
     return 0;
 }
 
-/* Waits for all posted messages. 0, or -1 after the communicator failed. */
-static int land(struct op *op)
+/* Waits for messages [from, to) as they were posted. 0, or -1 after the communicator failed. */
+static int await(struct op *op, uint32_t from, uint32_t to)
 {
     struct comm *c = op->comm;
-    int64_t begin = clock_ns(), looked = begin, lost_since = 0;
-    for (uint32_t i = 0; i < op->request_count;) {
+    int64_t begin = 0, looked = 0, lost_since = 0;
+    for (uint32_t i = from; i < to;) {
         struct net_request *r = &op->requests[i];
         int state = atomic_load_explicit(&r->state, memory_order_acquire);
+        if (compare_calls(op))
+            return -1;
         if (state < 0 || (state > 0 && r->receive && r->length != op->request_bytes[i]))
             return broke(op, i);
         if (state > 0) {
@@ -160,6 +184,8 @@ static int land(struct op *op)
         if (net_progress(c->net))
             continue;
         int64_t now = clock_ns();
+        begin = begin ? begin : now;
+        looked = looked ? looked : now;
         if (now - begin > SPIN_NS)
             net_sleep(c->net, SLEEP_NS);
         if (now - looked > LOOK_NS) {
@@ -169,8 +195,16 @@ static int land(struct op *op)
                 return status;
         }
     }
-    op->request_count = 0;
     return 0;
+}
+
+/* Waits for all messages but the calls'. */
+static int land(struct op *op)
+{
+    int status = await(op, op->request_base, op->request_count);
+    if (!status)
+        op->request_count = op->request_base;
+    return status;
 }
 
 int cross_finish(struct op *op)
@@ -247,6 +281,7 @@ struct partial {
     combine_fold local, between; /* elements → partial, partials → partial */
     void (*narrow)(int64_t n, void *out, const float *in);
     size_t size;
+    uint64_t begin; /* of this rail's part of the data */
 };
 
 static struct partial partial_of(const struct op *op)
@@ -257,6 +292,13 @@ static struct partial partial_of(const struct op *op)
     if (k->narrow[t])
         return (struct partial){k->wide[r][t], k->fold[r][ACL_FLOAT], k->narrow[t], sizeof(float)};
     return (struct partial){k->fold[r][t], k->fold[r][t], NULL, op->element};
+}
+
+/* This computer's partial of elements [from, from + n) of the part. */
+static int local_partial(struct op *op, const struct partial *p, char *mine, uint64_t from, uint64_t n)
+{
+    char *out = mine + from * p->size;
+    return work_reduce(op, p->begin + from, n, p->local, p->size, &out, 1);
 }
 
 static void fold_two(const struct partial *p, char *mine, const char *theirs, uint64_t n, bool theirs_first)
@@ -280,6 +322,8 @@ static int exchange(struct op *op, const struct partial *p, char *mine, char *ot
 {
     struct comm *c = op->comm;
     size_t bytes = n * p->size;
+    if (local_partial(op, p, mine, 0, n))
+        return -1;
     const void *in[HOSTS_MAX];
     for (uint32_t h = 0; h < c->hosts; h++) {
         in[h] = h == c->host ? mine : other + h * bytes;
@@ -301,6 +345,8 @@ static int tree_up(struct op *op, const struct partial *p, char *mine, char *oth
 {
     struct comm *c = op->comm;
     uint32_t place = (c->host + c->hosts - root) % c->hosts;
+    if (local_partial(op, p, mine, 0, n))
+        return -1;
     for (uint32_t step = 1; step < c->hosts; step *= 2) {
         if (place & step) {
             post_send(op, rail_on(op, (place - step + root) % c->hosts), step, mine, n * p->size);
@@ -344,6 +390,8 @@ static int tree(struct op *op, const struct partial *p, char *mine, char *other,
 static int ring(struct op *op, const struct partial *p, char *mine, char *other, uint64_t n, char *out)
 {
     struct comm *c = op->comm;
+    if (local_partial(op, p, mine, 0, n))
+        return -1;
     uint32_t H = c->hosts, h = c->host, to = rail_on(op, (h + 1) % H), from = rail_on(op, (h + H - 1) % H);
     for (uint32_t s = 0; s + 1 < H; s++) {
         uint64_t b, e, rb, re;
@@ -370,6 +418,67 @@ static int ring(struct op *op, const struct partial *p, char *mine, char *other,
     return 0;
 }
 
+static uint32_t segments_of(const struct op *op)
+{
+    uint64_t n = op->call.count * op->element / op->comm->hosts / SEGMENT_BYTES;
+    return n < 1 ? 1 : n > SEGMENTS ? SEGMENTS : (uint32_t)n;
+}
+
+/* Each computer finishes one part of the data: it gets everybody's partial of that part, straight, and sends the result
+ * to all. In segments, so that memory, network and arithmetic work at the same time. */
+static int direct(struct op *op, const struct partial *p, char *mine, char *other, uint64_t n, char *out)
+{
+    struct comm *c = op->comm;
+    uint32_t H = c->hosts, h = c->host, partials[SEGMENTS], results, segments = segments_of(op);
+    uint64_t b, e, part, sb, se;
+    work_share_out(op, n, H, h, &b, &e);
+    part = e - b;
+    for (uint32_t s = 0; s < segments; s++) { /* expect partials of our part: other[computer] */
+        work_share_out(op, part, segments, s, &sb, &se);
+        partials[s] = op->request_count;
+        for (uint32_t k = 0; k < H; k++)
+            if (k != h)
+                post_receive(op, rail_on(op, k), s, other + (k * part + sb) * p->size, (se - sb) * p->size);
+    }
+    results = op->request_count;
+    for (uint32_t s = 0; s < segments; s++)
+        for (uint32_t k = 0; k < H; k++)
+            if (k != h) {
+                uint64_t kb, ke;
+                work_share_out(op, n, H, k, &kb, &ke);
+                work_share_out(op, ke - kb, segments, s, &sb, &se);
+                post_receive(op, rail_on(op, k), 0x4000 + s, out + (kb + sb) * op->element, (se - sb) * op->element);
+            }
+    for (uint32_t s = 0; s < segments; s++)
+        for (uint32_t d = 1; d < H; d++) { /* not all to the same one at a time */
+            uint32_t k = (h + d) % H;
+            uint64_t kb, ke;
+            work_share_out(op, n, H, k, &kb, &ke);
+            work_share_out(op, ke - kb, segments, s, &sb, &se);
+            if (local_partial(op, p, mine, kb + sb, se - sb))
+                return give_up(op);
+            post_send(op, rail_on(op, k), s, mine + (kb + sb) * p->size, (se - sb) * p->size);
+            net_progress(c->net);
+        }
+    for (uint32_t s = 0; s < segments; s++) {
+        work_share_out(op, part, segments, s, &sb, &se);
+        if (local_partial(op, p, mine, b + sb, se - sb))
+            return give_up(op);
+        if (await(op, partials[s], s + 1 < segments ? partials[s + 1] : results))
+            return -1;
+        const void *in[HOSTS_MAX];
+        char *sum = mine + (b + sb) * p->size, *to = out + (b + sb) * op->element;
+        for (uint32_t k = 0; k < H; k++)
+            in[k] = k == h ? sum : other + (k * part + sb) * p->size;
+        p->between((int64_t)(se - sb), sum, in, (int)H);
+        round_to(op, p, to, sum, se - sb);
+        for (uint32_t d = 1; d < H; d++)
+            post_send(op, rail_on(op, (h + d) % H), 0x4000 + s, to, (se - sb) * op->element);
+        net_progress(c->net);
+    }
+    return land(op);
+}
+
 /* For all-reduce, the last row that fits is taken. */
 static const struct algorithm {
     const char *name;
@@ -381,7 +490,8 @@ static const struct algorithm {
 } algorithms[] = {
     {"exchange", 2, 0, true, exchange, "everybody's partial to everybody: one step"},
     {"tree", 5, 0, false, tree, "up and down a binomial tree: 2 log2(n) steps"},
-    {"ring", 2, BOARD_SMALL + 1, false, ring, "parts around a ring: every byte crosses each link twice"},
+    {"direct", 2, BOARD_SMALL + 1, true, direct, "a part each: every byte crosses each link twice, two steps"},
+    {"ring", 9, BOARD_SMALL + 1, false, ring, "parts around a ring: every byte crosses each link twice"},
 };
 
 static const struct algorithm *choose(const struct comm *c, uint64_t bytes)
@@ -420,7 +530,8 @@ static int reduce_part(struct op *op, uint64_t begin, uint64_t n, bool all, char
     const struct algorithm *a = choose(c, op->call.count * op->element);
     size_t bytes = n * p.size, more = all && a->all ? bytes * c->hosts : bytes;
     char *mine = scratch_take(op, bytes, 0), *other = scratch_take(op, more, 1);
-    int status = mine && other ? work_reduce(op, begin, n, p.local, p.size, &mine, 1) : -1;
+    int status = mine && other ? 0 : -1;
+    p.begin = begin;
     if (!status)
         status =
             all ? a->run(op, &p, mine, other, n, out) : tree_up(op, &p, mine, other, n, c->host_of[op->call.root], out);
@@ -638,11 +749,13 @@ static int barrier(struct op *op)
 static void tell_call(struct op *op)
 {
     struct comm *c = op->comm;
+    op->told = true;
     uint32_t next = first_on(op, (c->host + 1) % c->hosts), before = first_on(op, (c->host + c->hosts - 1) % c->hosts);
     net_receive(c->net, cross_tag(op, TAG_CALL, op->sequence, 0, before), &op->their_call, sizeof op->their_call,
                 next_request(op, before, sizeof op->their_call));
     net_send(c->net, next, cross_tag(op, TAG_CALL, op->sequence, 0, c->rank), &op->call, sizeof op->call,
              next_request(op, next, sizeof op->call));
+    op->request_base = op->request_count;
 }
 
 int cross_do(struct op *op)
@@ -650,13 +763,8 @@ int cross_do(struct op *op)
     struct comm *c = op->comm;
     if (!prepare_requests(op))
         return -1;
-    if (c->me == 0) {
+    if (c->me == 0)
         tell_call(op);
-        if (land(op))
-            return -1;
-        if (memcmp(&op->their_call, &op->call, sizeof op->call) != 0)
-            return call_differ(op, first_on(op, (c->host + c->hosts - 1) % c->hosts), &op->their_call);
-    }
     int status;
     switch (op->call.op) {
     case OP_ALL_REDUCE:
@@ -686,5 +794,5 @@ int cross_do(struct op *op)
     if (status)
         return status;
     net_flush(c->net, next_request(op, c->rank, 0));
-    return land(op);
+    return await(op, 0, op->request_count) || compare_calls(op) ? -1 : 0;
 }

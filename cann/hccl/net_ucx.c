@@ -67,6 +67,8 @@ static void start(const char *interface)
     setenv("UCX_ERROR_SIGNALS", "", 0);
     setenv("UCX_LOG_LEVEL", "fatal", 0);
     setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 0);
+    setenv("UCX_TCP_TX_SEG_SIZE", "128k", 0);
+    setenv("UCX_TCP_RX_SEG_SIZE", "256k", 0);
     void *lib = dlopen("libucp.so.0", RTLD_NOW | RTLD_LOCAL);
     if (!lib) {
         snprintf(fault, sizeof fault, "UCX cannot be loaded (%s); install it (Debian: libucx0)", dlerror());
