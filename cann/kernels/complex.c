@@ -9,6 +9,11 @@
 
 #include <complex.h>
 
+#ifndef CMPLX /* glibc has them for gcc alone */
+#define CMPLX(re, im)  __builtin_complex((double)(re), (double)(im))
+#define CMPLXF(re, im) __builtin_complex((float)(re), (float)(im))
+#endif
+
 #include "kernels/loops.h"
 
 typedef float _Complex c64;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Limits and modes of devices and streams: how many cores tasks use, saturation of floats.
  *
- * A limit of cores is kept and told to who asks: operators of clients that plan by cores do so. This device's own
- * operators use the process's compute pool, whatever the limit. */
+ * A limit of cores is a share of the device: a task gets that share of the compute pool's threads, at least one.
+ * Results don't change with it. Saturation is kept and told, but results overflow to infinity in either mode. */
 #include "base/soc.h"
 #include "context.h"
 #include "error.h"
+#include "log.h"
 #include "stream.h"
 
 static uint32_t cores_of(aclrtDevResLimitType type)
@@ -39,6 +40,21 @@ static uint32_t stream_limit(struct stream *s, aclrtDevResLimitType type)
 {
     uint32_t v = atomic_load(&s->cores[type]);
     return v ? v : device_limit(s->device, type);
+}
+
+int stream_threads(const struct stream *s, int threads)
+{
+    int least = threads;
+    for (int type = 0; type < 2; type++) {
+        uint32_t v = atomic_load_explicit(&s->cores[type], memory_order_relaxed);
+        v = v ? v : atomic_load_explicit(&s->device->cores[type], memory_order_relaxed);
+        if (!v)
+            continue;
+        uint32_t all = cores_of((aclrtDevResLimitType)type);
+        int share = (int)(((uint64_t)v * (uint32_t)threads + all - 1) / all);
+        least = share < least ? share : least;
+    }
+    return least;
 }
 
 aclError aclrtGetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t *value)
@@ -135,6 +151,9 @@ aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode)
         return fail_code();
     if (mode != ACL_RT_OVERFLOW_MODE_SATURATION && mode != ACL_RT_OVERFLOW_MODE_INFNAN)
         return fail(ACL_ERROR_RT_PARAM_INVALID, "overflow mode %d is unknown", (int)mode);
+    if (mode == ACL_RT_OVERFLOW_MODE_SATURATION && atomic_exchange(&d->saturate, (int)mode) != (int)mode)
+        log_line(ACL_WARNING, "RUNTIME",
+                 "aclrtSetDeviceSatMode: device %d overflows to infinity in saturation mode too", d->id);
     atomic_store(&d->saturate, (int)mode);
     return ACL_SUCCESS;
 }

@@ -31,6 +31,7 @@ static struct {
     _Alignas(64) _Atomic uint32_t joined; /* workers inside the job */
     _Alignas(64) _Atomic int64_t next;    /* piece to take */
     _Alignas(64) int64_t count, pieces;
+    uint32_t helpers; /* workers that may take part */
     void (*body)(void *arg, int64_t begin, int64_t end);
     void *arg;
     _Atomic int32_t device; /* of the master's task, -1: none */
@@ -95,6 +96,7 @@ static bool take_piece(void)
 static void wake_workers(int64_t pieces)
 {
     uint32_t sleepers = atomic_load(&pool.sleepers);
+    pieces = pieces < pool.helpers ? pieces : pool.helpers;
     if (sleepers && pieces > 0)
         futex_wake(&pool.open, pieces < sleepers ? (int)pieces : (int)sleepers, false);
 }
@@ -127,8 +129,8 @@ static void *work(void *unused)
     for (;;) {
         uint32_t open = atomic_load(&pool.open);
         if (open & 1 && open != seen) {
-            atomic_fetch_add(&pool.joined, 1);
-            if (atomic_load(&pool.open) == open)
+            uint32_t others = atomic_fetch_add(&pool.joined, 1);
+            if (atomic_load(&pool.open) == open && others < pool.helpers)
                 while (take_piece())
                     ;
             atomic_fetch_sub(&pool.joined, 1);
@@ -185,7 +187,8 @@ void parallel(int64_t count, int64_t grain, void (*body)(void *arg, int64_t begi
     if (pieces > me->blocks)
         me->blocks = (uint32_t)pieces;
     uint32_t idle = 0;
-    if (cpu_count() == 1 || me->in_pool ||
+    int threads = me->running ? stream_threads(me->running, cpu_count()) : cpu_count();
+    if (threads == 1 || me->in_pool ||
         !atomic_compare_exchange_strong_explicit(&pool.busy, &idle, 1, memory_order_acquire, memory_order_relaxed)) {
         for (int64_t i = 0; i < pieces; i++) /* the same pieces, so the same results */
             body(arg, count / pieces * i + count % pieces * i / pieces,
@@ -196,6 +199,7 @@ void parallel(int64_t count, int64_t grain, void (*body)(void *arg, int64_t begi
         start_workers();
     pool.count = count;
     pool.pieces = pieces;
+    pool.helpers = (uint32_t)threads - 1;
     pool.body = body;
     pool.arg = arg;
     atomic_store_explicit(&pool.device, me->running ? me->running->device->id : -1, memory_order_relaxed);

@@ -128,6 +128,8 @@ int stream_run(struct local *me, struct stream *s, const struct task *task, cons
             now = trace_launch();
     }
     int64_t begin = __builtin_expect(logged || limit || traced, 0) ? clock_ns() : 0;
+    if (__builtin_expect(limit != 0, 0))
+        atomic_store(&s->overdue, begin + limit);
     int status;
     if (__builtin_expect(fault_task(), 0))
         status = fail(ACL_ERROR_RT_AICORE_EXCEPTION, "fault injected into %s", name_of(task));
@@ -137,6 +139,8 @@ int stream_run(struct local *me, struct stream *s, const struct task *task, cons
         if (traced && status != TASK_AGAIN)
             trace(me, s, task, launch ? launch : &now, begin, status);
         int64_t ns = logged || limit ? clock_ns() - begin : 0;
+        if (limit)
+            atomic_store(&s->overdue, 0);
         if (logged)
             log_line(ACL_INFO, "RUNTIME", "%s stream_id=%u task_id=%u %.1fus", note && *note ? note : task->note.name,
                      s->handle.id, task_id(s), (double)ns / 1000);
@@ -562,6 +566,21 @@ int stream_enqueue(aclrtStream handle, const struct task *task)
     return status;
 }
 
+/* A task over its time limit can't be stopped, for it uses memory: it fails when it ends. That it is too slow is logged
+ * when it happens, by who waits for it. Returns the nanoseconds until then. */
+static int64_t watch(struct stream *s, int64_t now)
+{
+    int64_t overdue = atomic_load_explicit(&s->overdue, memory_order_relaxed);
+    if (__builtin_expect(!overdue, 1))
+        return SLICE_NS;
+    if (now < overdue)
+        return overdue - now < SLICE_NS ? overdue - now : SLICE_NS;
+    if (atomic_compare_exchange_strong(&s->overdue, &overdue, 0))
+        log_line(ACL_ERROR, "RUNTIME", "stream_id=%u: an operator runs for more than %.3f s, the limit", s->handle.id,
+                 (double)settings_execute_ns() / 1e9);
+    return SLICE_NS;
+}
+
 int stream_wait(struct stream *s, int64_t ms)
 {
     uint64_t goal = atomic_load(&s->pushed);
@@ -586,7 +605,8 @@ int stream_wait(struct stream *s, int64_t ms)
             status = ACL_ERROR_RT_STREAM_SYNC_TIMEOUT;
             break;
         }
-        futex_wait(&s->finish_word, seen, end - now < SLICE_NS ? end - now : SLICE_NS, false);
+        int64_t slice = watch(s, now);
+        futex_wait(&s->finish_word, seen, end - now < slice ? end - now : slice, false);
     }
     atomic_fetch_sub(&s->waiters, 1);
     return status;

@@ -72,6 +72,7 @@ struct stream {
     int64_t spin;            /* the device thread's: see pool.h */
     _Atomic bool resting;    /* the running task waits for something else */
     _Atomic uint32_t aborts; /* changes when waiting tasks must give up */
+    _Atomic int64_t overdue; /* when the running task exceeds its limit (clock_ns), 0: never, or it was told */
     uint32_t aborts_seen;    /* before the running task was looked at; device thread */
     _Atomic uint32_t end;    /* the device thread ends when the queue is empty */
 };
@@ -84,6 +85,9 @@ int stream_get(aclrtStream handle, struct stream **stream);
 
 struct stream *stream_new(struct context *context, uint32_t priority, uint32_t flags);
 void stream_free(struct stream *stream, bool force);
+
+/* Of so many threads, how many the stream's tasks may use (limit.c). */
+int stream_threads(const struct stream *stream, int threads);
 
 /* Queues behind everything, also when the stream is idle: for tasks that wait. */
 int stream_push(struct stream *stream, const struct task *task);

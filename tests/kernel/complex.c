@@ -7,6 +7,10 @@
 #include <complex.h>
 #include <math.h>
 
+#ifndef CMPLXL /* glibc has it for gcc alone */
+#define CMPLXL(re, im) __builtin_complex((long double)(re), (long double)(im))
+#endif
+
 typedef long double _Complex wide;
 
 static const struct complex_table *const levels[] = HARNESS_TABLES(complex_kernels);

@@ -89,6 +89,47 @@ static void masters(void)
         pthread_join(thread[i], NULL);
 }
 
+/* A limit of cores is a share of the pool: one core of many leaves the task's own thread. */
+static pthread_t owner;
+static _Atomic int strangers;
+
+static void whose(void *arg, int64_t begin, int64_t end)
+{
+    (void)arg, (void)begin, (void)end;
+    if (!pthread_equal(pthread_self(), owner))
+        atomic_fetch_add(&strangers, 1);
+    sleep_us(100);
+}
+
+static int spread(void *unused)
+{
+    (void)unused;
+    owner = pthread_self();
+    parallel(200, 1, whose, NULL);
+    return 0;
+}
+
+static void limited(void)
+{
+    aclrtStream s;
+    CHECK_EQ(aclrtSetDevice(0), 0);
+    CHECK_EQ(aclrtCreateStream(&s), 0);
+    for (int turn = 0; turn < 3; turn++) { /* the stream's, the device's, none */
+        if (turn == 0)
+            CHECK_EQ(aclrtSetStreamResLimit(s, ACL_RT_DEV_RES_VECTOR_CORE, 1), 0);
+        else if (turn == 1)
+            CHECK_EQ(aclrtSetDeviceResLimit(0, ACL_RT_DEV_RES_CUBE_CORE, 1), 0);
+        strangers = 0;
+        CHECK_EQ(push(s, spread, 0, LARGE), 0);
+        CHECK_EQ(aclrtSynchronizeStream(s), 0);
+        CHECK(turn == 2 ? strangers > 0 : strangers == 0);
+        CHECK_EQ(aclrtResetStreamResLimit(s), 0);
+        if (turn == 1)
+            CHECK_EQ(aclrtResetDeviceResLimit(0), 0);
+    }
+    CHECK_EQ(aclrtDestroyStream(s), 0);
+}
+
 static void all(void)
 {
     each_once();
@@ -106,6 +147,7 @@ static void many(void)
 {
     CHECK_EQ(parallel_threads(), 5);
     all();
+    limited();
 }
 
 int main(int argc, char **argv)

@@ -134,6 +134,9 @@ static void timeouts(void)
     CHECK_EQ(aclrtSetOpExecuteTimeOut(0), 0);
     push(s, task_sleep, 30000, LARGE);
     CHECK_EQ(aclrtSynchronizeStream(s), 0);
+    CHECK_CHILD("overdue", "ASCEND_SLOG_PRINT_TO_STDOUT=1\nASCEND_GLOBAL_LOG_LEVEL=2");
+    CHECK_TEXT(child_output, "an operator runs for more than 0.010 s, the limit");
+    CHECK_TEXT(child_output, "saturation mode too");
     CHECK_EQ(aclrtWaitAndResetNotify(never, s, 1), 0); /* seconds */
     CHECK_EQ(aclrtSynchronizeStream(s), ACL_ERROR_RT_TASK_TIMEOUT);
     CHECK_EQ(aclrtDestroyNotify(never), 0);
@@ -271,6 +274,18 @@ static void blocking(void)
     CHECK_EQ(aclrtSynchronizeStream(NULL), 0);
 }
 
+/* That a task exceeds its time limit is logged while it runs. */
+static void overdue(void)
+{
+    aclrtSetDevice(0);
+    CHECK_EQ(aclrtSetDeviceSatMode(ACL_RT_OVERFLOW_MODE_SATURATION), 0);
+    CHECK_EQ(aclrtSetOpExecuteTimeOutWithMs(10), 0);
+    push(NULL, task_gate, 1, LARGE);
+    CHECK_EQ(aclrtSynchronizeStreamWithTimeout(NULL, 500), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
+    gate = 1;
+    CHECK_EQ(aclrtSynchronizeStream(NULL), ACL_ERROR_RT_AICORE_TIMEOUT);
+}
+
 static pthread_t ran_on;
 
 static int note_thread(void *unused)
@@ -335,6 +350,7 @@ static void leave_from_callback(void)
 int main(int argc, char **argv)
 {
     static const struct part parts[] = {{"blocking", blocking},
+                                        {"overdue", overdue},
                                         {"jitter", jitter},
                                         {"injected", injected},
                                         {"leave", leave},

@@ -31,11 +31,11 @@ static inline int task_sleep(void *us)
 
 /* Tasks that are still running when a test looks, however slow the machine: task_gate ends when `gate` is its argument
  * or more. */
-static _Atomic intptr_t gate;
+static _Atomic int gate;
 
 static inline int task_gate(void *number)
 {
-    while (atomic_load(&gate) < (intptr_t)number)
+    while (atomic_load(&gate) < (int)(intptr_t)number)
         sleep_us(200);
     atomic_fetch_add(&task_runs, 1);
     return 0;
