@@ -13,7 +13,7 @@ export PYTHONPATH := $(CURDIR)/$(BUILD)/python
 export PYTHONDONTWRITEBYTECODE := 1
 STAMPS := $(VENV)/.stamps
 
-.PHONY: help run test check-all asan tsan bench conform swap style layers size build setup clean
+.PHONY: help run test check-all asan tsan bench conform matrix swap style layers size build setup clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ bench: build $(STAMPS)/run ## speed as ratios to torch on the CPU, in one interl
 
 conform: build $(STAMPS)/run $(STAMPS)/test ## PyTorch's operator samples and 89 networks on npu against cpu; writes docs/CONFORMANCE.md
 	@tests/conformance/run.sh full
+
+matrix: ## builds and tries the package with each PyTorch it is written for (5 GB of downloads each); docs/COMPATIBILITY.md
+	@$(PYTHON) tests/matrix/matrix.py
 
 swap: build ## the official torch-npu wheel, in its own environment, on our libraries
 	@$(PY) tests/swap/swap.py
