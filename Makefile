@@ -21,10 +21,10 @@ help: ## this list
 run: build $(STAMPS)/run ## the main job: a real network trains on npu:0, a real model embeds sentences
 	@$(PY) examples/first_run.py
 
-test: build $(STAMPS)/run $(STAMPS)/test ## the tests (under 30 minutes on 2 cores)
+test: build $(STAMPS)/run $(STAMPS)/test $(STAMPS)/hf ## the tests (under 30 minutes on 2 cores)
 	@tests/run.sh quick
 
-check-all: build $(STAMPS)/run $(STAMPS)/test ## the tests and everything longer: sanitizers, full conformance, networks
+check-all: build $(STAMPS)/run $(STAMPS)/test $(STAMPS)/hf ## the tests and everything longer: sanitizers, full conformance, networks
 	@tests/run.sh all
 
 asan: $(STAMPS)/system ## the C tests under address and undefined-behaviour sanitizers

@@ -31,6 +31,7 @@ suite layers "$python" tools/layers.py
 suite style make -s style
 suite c-tests ctest --test-dir $build --output-on-failure -j2
 suite torch-tests "$python" -m pytest -q -x --timeout 300 -p no:cacheprovider tests/torch
+suite hugging-face "$python" -m pytest -q --timeout 300 -p no:cacheprovider tests/hf
 suite first-run "$python" examples/first_run.py
 suite field-cases tests/cases.sh
 suite conformance tests/conformance/run.sh quick

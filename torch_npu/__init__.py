@@ -51,6 +51,7 @@ def _start() -> None:
     from . import _C
 
     _C._cann_open(folder)
+    torch.version.cann = _C._cann_version()  # the official package sets it; accelerate prints it
 
     from . import npu
     from ._register import register

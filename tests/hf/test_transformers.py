@@ -33,13 +33,13 @@ def test_trainer_takes_the_npu_and_learns_as_on_the_cpu(tiny_gpt, tmp_path):
     assert trainer.args.device.type == "npu" and next(trainer.model.parameters()).is_npu
     _, expected = trained(tiny_gpt(), tmp_path, use_cpu=True)
     assert len(losses) == 20 and losses == pytest.approx(expected, rel=2e-2, abs=2e-2)
-    assert losses[-1] < losses[0] / 2
+    assert losses[-1] < losses[0] - 1
 
 
 @pytest.mark.parametrize("precision", ["fp16", "bf16"])
 def test_trainer_in_half_precision(tiny_gpt, tmp_path, precision):
     _, losses = trained(tiny_gpt(), tmp_path, **{precision: True})
-    assert losses[-1] < losses[0] / 2
+    assert losses[-1] < losses[0] - 1
 
 
 def test_trainer_saves_and_resumes(tiny_gpt, tmp_path):

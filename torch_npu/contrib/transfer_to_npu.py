@@ -11,7 +11,6 @@ raises when it is called and names what to use instead.
 
 import functools
 import re
-import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +22,7 @@ import torch.utils._device
 from torch_npu import _variables
 from torch_npu.npu import _utils
 
-from . import _cuda_names
+from . import _accelerate, _cuda_names
 
 __all__: list[str] = []
 
@@ -228,10 +227,7 @@ def _transfer() -> None:
     warnings.warn(
         "transfer_to_npu: torch.cuda, devices 'cuda' and backend 'nccl' now mean torch.npu, 'npu' and 'hccl'", stacklevel=2
     )
-    if "accelerate" in sys.modules:
-        warnings.warn(
-            "transfer_to_npu is not needed with accelerate, which finds the NPU by itself: use one of the two", stacklevel=2
-        )
+    _accelerate.warn_when_used()
 
 
 _transfer()

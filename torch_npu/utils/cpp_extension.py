@@ -19,23 +19,27 @@ from torch_npu import _C
 __all__ = ["NpuExtension", "include_paths", "library_flags"]
 
 
-def _cann_include() -> str:
-    """The CANN's headers: beside the libraries in use, or where the toolkit keeps them for each architecture."""
+def _cann() -> str:
+    """The toolkit's folder: the one that the libraries in use are from, or ASCEND_HOME_PATH; it must hold the headers."""
     root = os.path.dirname(os.path.dirname(os.path.abspath(_C._cann_open(""))))
     for place in (root, os.environ.get("ASCEND_HOME_PATH", root)):
         if os.path.exists(os.path.join(place, "include/acl/acl.h")):
-            return os.path.join(place, "include")
+            return place
     raise FileNotFoundError(f"no headers of the CANN (include/acl/acl.h) in {root} or ASCEND_HOME_PATH")
+
+
+def _library_paths() -> list[str]:
+    return [os.path.join(torch_npu.__path__[0], "lib"), os.path.join(_cann(), "lib64")]
 
 
 def include_paths() -> list[str]:
     """Folders with the headers torch_npu/csrc/core/npu/… and acl/…"""
-    return [os.path.join(torch_npu.__path__[0], "include"), _cann_include()]
+    return [os.path.join(torch_npu.__path__[0], "include"), os.path.join(_cann(), "include")]
 
 
 def library_flags() -> list[str]:
-    """Linker options for libtorch_npu.so."""
-    return [f"-L{os.path.join(torch_npu.__path__[0], 'lib')}", "-ltorch_npu"]
+    """Linker options for libtorch_npu.so and libascendcl.so."""
+    return [*(f"-L{path}" for path in _library_paths()), "-ltorch_npu", "-lascendcl"]
 
 
 def NpuExtension(name: str, sources: list[str], *args: Any, **kwargs: Any) -> Any:
@@ -47,6 +51,6 @@ def NpuExtension(name: str, sources: list[str], *args: Any, **kwargs: Any) -> An
         args, kwargs: further arguments of setuptools.Extension; include_dirs, library_dirs and libraries are added to.
     """
     kwargs["include_dirs"] = [*kwargs.get("include_dirs", []), *include_paths()]
-    kwargs["library_dirs"] = [*kwargs.get("library_dirs", []), os.path.join(torch_npu.__path__[0], "lib")]
-    kwargs["libraries"] = [*kwargs.get("libraries", []), "torch_npu"]
+    kwargs["library_dirs"] = [*kwargs.get("library_dirs", []), *_library_paths()]
+    kwargs["libraries"] = [*kwargs.get("libraries", []), "torch_npu", "ascendcl"]
     return cpp_extension.CppExtension(name, sources, *args, **kwargs)
