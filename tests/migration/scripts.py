@@ -115,6 +115,7 @@ def environment(script: Script, device: str, work: Path, report: Path) -> dict[s
     path = [str(work), str(here / "stand_in"), os.environ.get("PYTHONPATH", "")]
     env = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, path)), REPORT=str(report), MPLBACKEND="Agg")
     env.pop("TORCH_TRANSFER_TO_NPU", None)
+    env.setdefault("OMP_NUM_THREADS", "1")  # the same work for both, whatever else the machine does
     if device == "cpu":
         env["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
     elif script.by_variable:
@@ -189,31 +190,33 @@ def main() -> int:
     parser.add_argument("--only", default="", help="regular expression on names")
     parser.add_argument("--timeout", type=float, default=600, help="seconds a run")
     parser.add_argument("--write", type=Path)
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--out", type=Path, help="results as JSON; those of other scripts in it are kept")
     args = parser.parse_args()
     if args.fetch:
         fetch(args.folder)
         return 0
-    rows, failed = [], 0
+    known = json.loads(args.out.read_text()) if args.out and args.out.exists() else []
+    rows, ran, failed = {row["name"]: row for row in known}, 0, 0
     for script in SCRIPTS:
         if not re.search(args.only, script.name):
             continue
+        ran += 1
         try:
             row = compare(script, args.folder, args.timeout)
         except (RuntimeError, subprocess.TimeoutExpired) as error:
             failed += 1
             print(f"FAILED {script.name}: {error}", flush=True)
             continue
-        rows.append(row)
+        rows[script.name] = row
+        if args.out:
+            args.out.write_text(json.dumps(list(rows.values()), indent=1))
         failed += not row["ok"]
         state = "ok" if row["ok"] else "DIFFERS"
         print(f"{state:8}{row['name']:<34}{row['metric']}: cpu {row['cpu']}  npu {row['npu']}", flush=True)
     by_name = {script.name: script for script in SCRIPTS}
-    if args.out:
-        args.out.write_text(json.dumps(rows, indent=1))
     if args.write and not failed:
-        write(args.write, table(rows, by_name))
-    print(f"{len(rows)} scripts ran, {failed} failed")
+        write(args.write, table([rows[name] for name in by_name if name in rows], by_name))
+    print(f"{ran} scripts ran, {failed} failed")
     return 1 if failed else 0
 
 
