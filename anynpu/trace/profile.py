@@ -109,7 +109,8 @@ class Profile:
 
     def __post_init__(self) -> None:
         tasks = self.trace.tasks
-        self.tasks = tasks[np.isin(tasks["class"], (read.KERNEL, read.COPY, read.FILL, read.COLLECTIVE))]
+        work = np.isin(tasks["class"], (read.KERNEL, read.COPY, read.FILL, read.COLLECTIVE))
+        self.tasks = tasks if work.all() else tasks[work]
         self.waits = tasks[np.isin(tasks["class"], (read.EVENT, read.CALLBACK))]
         self.host = self.trace.host
         self.devices = sorted({int(d) for d in np.unique(self.tasks["device"])})
@@ -136,9 +137,9 @@ class Profile:
         t = self.tasks
         order = np.lexsort((t["begin"], t["stream"], t["device"]))
         gap = np.zeros(len(t), np.int64)
-        s = t[order]
-        same = (s["stream"][1:] == s["stream"][:-1]) & (s["device"][1:] == s["device"][:-1])
-        gap[order[1:]] = np.where(same, np.maximum(s["begin"][1:] - s["end"][:-1], 0), 0)
+        stream, device, begin, end = (t[column][order] for column in ("stream", "device", "begin", "end"))
+        same = (stream[1:] == stream[:-1]) & (device[1:] == device[:-1])
+        gap[order[1:]] = np.where(same, np.maximum(begin[1:] - end[:-1], 0), 0)
         return gap
 
     def _marked_steps(self) -> list[tuple[str, int, int]]:

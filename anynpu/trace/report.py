@@ -4,9 +4,11 @@
 import os
 import sys
 
+import numpy as np
+
 from . import read
 from .export import folders
-from .profile import Cost, Profile
+from .profile import Cost, Profile, common, union
 from .read import NotATrace, Trace, find
 
 
@@ -27,6 +29,17 @@ def cost_lines(costs: list[Cost], count: int = 10) -> list[str]:
         calls = sum(c.count for c in rest)
         lines.append(f"{f'{len(rest)} more':<49} {calls:>8} {milliseconds(total):>11} {'':>21} {100 * total / whole:>6.1f}%")
     return lines
+
+
+def beside(p: Profile, rows: np.ndarray) -> int:
+    """Nanoseconds of these tasks during which kernels of the same device ran."""
+    total = 0
+    for device in p.devices:
+        kernels = p.tasks[(p.tasks["class"] == read.KERNEL) & (p.tasks["device"] == device)]
+        mine = rows[rows["device"] == device]
+        begin, end = common(union(mine["begin"], mine["end"]), union(kernels["begin"], kernels["end"]))
+        total += int((end - begin).sum())
+    return total
 
 
 def summary(p: Profile) -> str:
@@ -57,7 +70,7 @@ def summary(p: Profile) -> str:
             took = int((mine["end"] - mine["begin"]).sum())
             size = int(mine["bytes"].sum())
             lines.append(f"{name:<32} {len(mine):>8} copies {milliseconds(took):>10} ms {size / 1e6:>10.3f} MB "
-                         f"{size / max(took, 1):>8.2f} GB/s")  # fmt: skip
+                         f"{size / (took or 1):>8.2f} GB/s {100 * beside(p, mine) / (took or 1):>5.1f}% beside kernels")  # fmt: skip
     fallbacks = p.fallbacks()
     lines.append("")
     if fallbacks:

@@ -174,10 +174,8 @@ def _op_at(p: Profile, table: dict[int, tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 def memory(p: Profile, folder: str) -> None:
-    """operator_memory.csv and memory_record.csv from what the framework's allocator did."""
+    """operator_memory.csv and memory_record.csv from what the framework's allocator (PTA) and programs (APP) did."""
     rows = p.trace.memory[p.trace.memory["memory_kind"] == 0]
-    if not len(rows):
-        return
     table = _innermost(p)
     mb = 1 << 20
 
@@ -206,8 +204,14 @@ def memory(p: Profile, folder: str) -> None:
             yield each
 
     write(os.path.join(folder, "operator_memory.csv"), MEMORY_COLUMNS, pairs())
-    write(os.path.join(folder, "memory_record.csv"), RECORD_COLUMNS,
-          (["PTA", p.us(m["time"]) + "\t", *totals(m), int(m["stream"]), f"NPU:{m['device']}"] for m in rows))  # fmt: skip
+
+    def record(m: np.void) -> list[object]:
+        when, where = p.us(m["time"]) + "\t", f"NPU:{m['device']}"
+        if m["memory_kind"] == 0:
+            return ["PTA", when, *totals(m), int(m["stream"]), where]
+        return ["APP", when, "", totals(m)[1], "", "", where]
+
+    write(os.path.join(folder, "memory_record.csv"), RECORD_COLUMNS, map(record, p.trace.memory))
 
 
 def communication(p: Profile, path: str) -> None:

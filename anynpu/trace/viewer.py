@@ -101,7 +101,7 @@ function draw() {
       pen.globalAlpha = wanted && !hit ? .18 : 1;
       pen.fillStyle = colour(t, k); pen.fillRect(left, y, w, ROW - 2);
       if (picked && picked.track === t && picked.k === k) { pen.strokeStyle = fg; pen.lineWidth = 1.5; pen.strokeRect(left + .5, y + .5, w - 1, ROW - 3); pen.lineWidth = 1; }
-      if (w > 26) { pen.fillStyle = "#fff"; if (!dark && t.kind !== "sum") pen.fillStyle = "#10151f"; pen.fillText(name, left + 3, y + ROW / 2 - .5, w - 5); }
+      if (w > 26) { pen.fillStyle = "#fff"; if (!dark && t.kind !== "sum") pen.fillStyle = "#10151f"; pen.fillText(name.slice(0, Math.floor((w - 5) / 6.3)), left + 3, y + ROW / 2 - .5); }
     }
     pen.restore();
   }
@@ -183,5 +183,6 @@ addEventListener("resize", draw);
 if (D.kept < D.all) document.getElementById("said").textContent += ` · the ${D.kept.toLocaleString()} longest of ${D.all.toLocaleString()} events`;
 from = -last * .01; to = last * 1.01;
 draw();
+document.title = `AnyNPU trace: ${rows.length} tracks`;
 </script></html>
 """

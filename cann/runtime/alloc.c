@@ -29,16 +29,34 @@ static int alloc(void **out, size_t size, aclrtMemMallocPolicy policy, const cha
         return fail(ACL_ERROR_INVALID_PARAM, "size must not be 0 in %s", name);
     TRY(check_policy(policy));
     struct device *d = device_current();
-    return d ? memory_alloc(d, size, 0, out) : fail_code();
+    if (!d)
+        return fail_code();
+    TRY(memory_alloc(d, size, 0, out));
+    if (trace_wanted(ANYNPU_TRACE_MEMORY))
+        trace_memory(d->id, *out, (int64_t)memory_find(*out).size);
+    return ACL_SUCCESS;
+}
+
+static int give_back(void *memory)
+{
+    if (!trace_wanted(ANYNPU_TRACE_MEMORY))
+        return memory_free(memory);
+    struct range r = memory_find(memory);
+    int status = memory_free(memory);
+    if (!status)
+        trace_memory(r.device, memory, -(int64_t)r.size);
+    return status;
 }
 
 aclError aclrtMalloc(void **devPtr, size_t size, aclrtMemMallocPolicy policy)
 {
+    TRACE_CALL();
     return alloc(devPtr, size, policy, __func__);
 }
 
 aclError aclrtMallocAlign32(void **devPtr, size_t size, aclrtMemMallocPolicy policy)
 {
+    TRACE_CALL();
     return alloc(devPtr, size, policy, __func__);
 }
 
@@ -74,8 +92,9 @@ aclError aclrtMallocWithCfg(void **devPtr, size_t size, aclrtMemMallocPolicy pol
 aclError aclrtFree(void *devPtr)
 {
     CHECK_ARG(devPtr);
+    TRACE_CALL();
     TRY(entry_check());
-    return memory_free(devPtr);
+    return give_back(devPtr);
 }
 
 aclError aclrtFreeWithDevSync(void *devPtr)
@@ -83,7 +102,7 @@ aclError aclrtFreeWithDevSync(void *devPtr)
     CHECK_ARG(devPtr);
     TRY(entry_check());
     int status = aclrtSynchronizeDevice();
-    int freed = memory_free(devPtr);
+    int freed = give_back(devPtr);
     return status ? status : freed;
 }
 
@@ -112,6 +131,7 @@ static int alloc_host(void **out, size_t size, const char *name)
 
 aclError aclrtMallocHost(void **hostPtr, size_t size)
 {
+    TRACE_CALL();
     return alloc_host(hostPtr, size, __func__);
 }
 

@@ -226,12 +226,14 @@ static int copy(void *dst, size_t destMax, const void *src, size_t count, aclrtM
 
 aclError aclrtMemcpy(void *dst, size_t destMax, const void *src, size_t count, aclrtMemcpyKind kind)
 {
+    TRACE_CALL();
     return copy(dst, destMax, src, count, kind, false, NULL);
 }
 
 aclError aclrtMemcpyAsync(void *dst, size_t destMax, const void *src, size_t count, aclrtMemcpyKind kind,
                           aclrtStream stream)
 {
+    TRACE_CALL();
     return copy(dst, destMax, src, count, kind, true, stream);
 }
 
@@ -298,6 +300,7 @@ aclError aclrtMemset(void *devPtr, size_t maxCount, int32_t value, size_t count)
 
 aclError aclrtMemsetAsync(void *devPtr, size_t maxCount, int32_t value, size_t count, aclrtStream stream)
 {
+    TRACE_CALL();
     return fill(devPtr, maxCount, (uint32_t)(value & 0xff) * 0x01010101u, count, true, stream);
 }
 

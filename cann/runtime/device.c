@@ -234,6 +234,7 @@ static int sync_one(void *object, void *arg)
 
 aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout)
 {
+    TRACE_CALL();
     if (timeout < -1)
         return fail(ACL_ERROR_RT_PARAM_INVALID, "timeout %d is less than -1", timeout);
     struct device *d = device_current();

@@ -456,6 +456,7 @@ aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus *statu
 
 aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout)
 {
+    TRACE_CALL();
     if (timeout < -1)
         return fail(ACL_ERROR_RT_PARAM_INVALID, "timeout %d is less than -1", timeout);
     struct event *e = event_get(event);

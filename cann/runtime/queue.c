@@ -119,6 +119,7 @@ aclError aclrtDestroyStreamForce(aclrtStream stream)
 
 aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout)
 {
+    TRACE_CALL();
     if (timeout < -1)
         return fail(ACL_ERROR_RT_PARAM_INVALID, "timeout %d is less than -1", timeout);
     struct stream *s;

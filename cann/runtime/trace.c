@@ -22,6 +22,7 @@
 #include "base/futex.h"
 #include "base/hash.h"
 #include "error.h"
+#include "memory.h"
 
 enum { UNIT = ANYNPU_TRACE_UNIT, CHUNK_MAX = 1 << 20, SEEN = 1 << 16, TEXT_MAX = 65000, PROBES = 64 };
 
@@ -247,6 +248,22 @@ void trace_api(const char *name, int64_t begin, uint32_t level)
     a->end = clock_ns();
     a->level = level;
     publish(a, ANYNPU_TRACE_API, sizeof *a, trace_thread());
+}
+
+void trace_memory(int device, const void *address, int64_t change)
+{
+    struct anynpu_trace_memory m = {.head = {ANYNPU_TRACE_MEMORY, sizeof m / 8, trace_thread()},
+                                    .time = clock_ns(),
+                                    .address = (uint64_t)(uintptr_t)address,
+                                    .change = change,
+                                    .device = (uint16_t)device,
+                                    .memory_kind = ANYNPU_MEMORY_RUNTIME};
+    struct device *d = device_get(device);
+    size_t free = 0, total = 0, peak = 0;
+    if (d)
+        memory_info(d, &free, &total, &peak);
+    m.reserved = total - free;
+    trace_write(&m);
 }
 
 /* ---- sessions ---- */

@@ -4,6 +4,7 @@
 #ifndef ANYNPU_RUNTIME_TRACE_H
 #define ANYNPU_RUNTIME_TRACE_H
 
+#include "base/futex.h"
 #include "door.h"
 
 /* Where a task was launched. */
@@ -31,8 +32,24 @@ int trace_start(const char *file, uint32_t kinds);
 int trace_start_devices(const char *file, uint32_t kinds, uint64_t devices); /* bit of each whose tasks are recorded */
 void trace_limit(size_t bytes);                                              /* of a file; SIZE_MAX: the disk's */
 int trace_stop(void);
+/* Device memory that a client took (change > 0) or gave back. */
+void trace_memory(int device, const void *address, int64_t change);
 uint32_t trace_thread(void); /* this thread's system id */
 void trace_after_fork(void);
 extern const struct anynpu_trace_api_table trace_table; /* for clients */
+
+/* First in a public entry: its call is recorded when it returns. */
+struct trace_call {
+    const char *name;
+    int64_t begin; /* 0: calls are not recorded */
+};
+static inline void trace_call_end(const struct trace_call *call)
+{
+    if (__builtin_expect(call->begin != 0, 0))
+        trace_api(call->name, call->begin, TRACE_LEVEL_ACL);
+}
+#define TRACE_CALL()                                                                                                   \
+    const struct trace_call call_                                                                                      \
+        __attribute__((cleanup(trace_call_end))) = {__func__, trace_wanted(ANYNPU_TRACE_API) ? clock_ns() : 0}
 
 #endif

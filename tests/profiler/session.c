@@ -19,6 +19,7 @@
 #include "aclnnop/aclnn_add.h"
 #include "anynpu/extension.h"
 #include "anynpu/trace.h"
+#include "hccl/hccl.h"
 #include "toolchain/prof_api.h"
 
 extern const struct anynpu_extension *anynpu_extension(void);
@@ -29,7 +30,7 @@ static char root[256];
 struct seen {
     int kind[8], task_class[8], strings, chunks, threads, tensors;
     int64_t last_end;
-    uint64_t copied, lost;
+    uint64_t copied, reduced, lost, taken, given;
     uint32_t rank4, correlation;
     bool ended, ordered, named;
 };
@@ -42,6 +43,11 @@ static void read_record(struct seen *s, const char *p, const struct anynpu_trace
         const struct anynpu_trace_string *t = (const void *)p;
         s->named |= t->bytes == 8 && !memcmp(t + 1, "aclnnAdd", 8) && t->id == MsprofGetHashId("aclnnAdd", 8);
     }
+    if (h->kind == ANYNPU_TRACE_MEMORY) {
+        int64_t change = ((const struct anynpu_trace_memory *)(const void *)p)->change;
+        s->taken += change > 0 ? (uint64_t)change : 0;
+        s->given += change < 0 ? (uint64_t)-change : 0;
+    }
     if (h->kind != ANYNPU_TRACE_TASK)
         return;
     const struct anynpu_trace_task *t = (const void *)p;
@@ -49,6 +55,7 @@ static void read_record(struct seen *s, const char *p, const struct anynpu_trace
     s->tensors += t->tensors;
     s->ordered &= t->launch <= t->begin && t->begin <= t->end && t->launch > 0;
     s->copied += t->task_class == ANYNPU_TASK_COPY ? t->bytes : 0;
+    s->reduced += t->task_class == ANYNPU_TASK_COLLECTIVE ? t->bytes : 0;
     s->correlation += t->correlation == 77;
     const struct anynpu_trace_tensor *x = (const void *)(t + 1);
     const uint32_t *size = (const uint32_t *)(x + 1);
@@ -196,6 +203,9 @@ static void session(void)
     CHECK_EQ(aclrtMemcpyAsync(memory, 64, text, 64, ACL_MEMCPY_HOST_TO_DEVICE, stream), 0);
     CHECK_EQ(aclrtMemcpy(text, 64, memory, 64, ACL_MEMCPY_DEVICE_TO_HOST), 0);
     CHECK_EQ(aclrtMemsetAsync(memory, 128, 0, 128, stream), 0);
+    void *more = NULL;
+    CHECK_EQ(aclrtMalloc(&more, 5000, ACL_MEM_MALLOC_HUGE_FIRST), 0);
+    CHECK_EQ(aclrtFree(more), 0);
     pthread_create(&thread, NULL, other_thread, NULL);
     pthread_join(thread, NULL);
     CHECK_EQ(aclprofSetStampTraceMessage(stamp, "a mark", 6), 0);
@@ -226,7 +236,9 @@ static void session(void)
     CHECK_EQ(s.task_class[ANYNPU_TASK_COPY], 2);
     CHECK_EQ(s.copied, 128);
     CHECK_EQ(s.task_class[ANYNPU_TASK_FILL], 1);
-    CHECK_EQ(s.kind[ANYNPU_TRACE_API], 1101);
+    CHECK_EQ(s.kind[ANYNPU_TRACE_API], 1107); /* 1,100 operators, 3 copies, 2 of memory, a wait, a report */
+    CHECK_EQ(s.kind[ANYNPU_TRACE_MEMORY], 2);
+    CHECK(s.taken >= 5000 && s.taken == s.given);
     CHECK_EQ(s.kind[ANYNPU_TRACE_MARK], 5);
     CHECK_EQ(s.kind[ANYNPU_TRACE_REPORT], 2);
     CHECK(s.threads >= 2);
@@ -322,6 +334,27 @@ static void full_disk(void)
     unlink(path);
 }
 
+/* A collective is one, with its bytes. */
+static void collective(void)
+{
+    char path[300];
+    HcclRootInfo info;
+    HcclComm comm = NULL;
+    snprintf(path, sizeof path, "%s/collective.trace", root);
+    CHECK_EQ(HcclGetRootInfo(&info), 0);
+    CHECK_EQ(HcclCommInitRootInfo(1, &info, 0, &comm), 0);
+    const struct anynpu_trace_api_table *trace = anynpu_extension()->trace;
+    CHECK_EQ(trace->start(path, 1u << ANYNPU_TRACE_TASK), 0);
+    CHECK_EQ(HcclAllReduce(memory, memory, 32, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, comm, stream), 0);
+    CHECK_EQ(aclrtSynchronizeStream(stream), 0);
+    CHECK_EQ(trace->stop(), 0);
+    CHECK_EQ(HcclCommDestroy(comm), 0);
+    struct seen s = read_trace(path);
+    CHECK_EQ(s.task_class[ANYNPU_TASK_COLLECTIVE], 1);
+    CHECK_EQ(s.reduced, 32 * sizeof(float));
+    unlink(path);
+}
+
 /* A forked child records nothing into its parent's file, and the parent goes on. */
 static void forked(void)
 {
@@ -398,6 +431,7 @@ int main(int argc, char **argv)
         session();
         large(100000);
         full_disk();
+        collective();
         forked();
     }
     char command[300];

@@ -20,7 +20,7 @@ def event_list(p: "Profile", with_flops: bool, profile_memory: bool) -> EventLis
     first = int(min([*p.host["begin"][:1], *p.tasks["launch"][:1]], default=0))
     made: list[FunctionEvent] = []
     of_row: dict[int, FunctionEvent] = {}
-    memory = p.trace.memory
+    memory = p.trace.memory[p.trace.memory["memory_kind"] == 0]
     for index, _, _, _ in p.operators():
         h = p.host[index]
         begin, end = int(h["begin"]), int(h["end"])

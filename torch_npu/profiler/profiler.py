@@ -235,7 +235,8 @@ class _KinetoProfile:
             return
         profile = self._profile()
         index = torch.device(device or "npu:0").index or 0
-        rows = profile.trace.memory[profile.trace.memory["device"] == index]
+        memory = profile.trace.memory
+        rows = memory[(memory["device"] == index) & (memory["memory_kind"] == 0)]
         columns = [[float(profile.us(t)) for t in rows["time"]], *(rows[c].tolist() for c in ("allocated", "reserved", "active"))]
         with open(output_path, "w") as file:
             json.dump(columns, file)
