@@ -186,10 +186,10 @@ static HcclResult greet(struct comm *c)
     if (!ok)
         hccl_fail(HCCL_E_TIMEOUT,
                   EI_LINK
-                  "Getting socket times out. Reason: rank %u (%s, %s) has no connection to rank %u (%s, %s) within "
-                  "%lld s (HCCL_CONNECT_TIMEOUT): %s.",
+                  "Getting socket times out. Reason: rank %u (%s, %s) has no connection to rank %u (%s, %s): %s "
+                  "(HCCL_CONNECT_TIMEOUT is %lld s).",
                   c->rank, c->ranks[c->rank].host_name, c->ranks[c->rank].ip, who, c->ranks[who].host_name,
-                  c->ranks[who].ip, (long long)(settings_connect_ns() / 1000000000), why);
+                  c->ranks[who].ip, why, (long long)(settings_connect_ns() / 1000000000));
     net_cancel(c->net, &got);
     net_cancel(c->net, &sent);
     return ok ? HCCL_SUCCESS : HCCL_E_TIMEOUT;

@@ -202,9 +202,43 @@ static void all(void)
     world_end(&w);
 }
 
+/* Buffers in mapped memory, which other processes cannot reach: stand-ins do it. */
+static void mapped(void)
+{
+    w = world_join();
+    size_t size = 4 << 20;
+    int32_t device = 0;
+    OK(aclrtGetDevice(&device));
+    aclrtPhysicalMemProp prop = {ACL_MEM_HANDLE_TYPE_NONE,
+                                 ACL_MEM_ALLOCATION_TYPE_PINNED,
+                                 ACL_HBM_MEM_HUGE,
+                                 {(uint32_t)device, ACL_MEM_LOCATION_TYPE_DEVICE},
+                                 0};
+    char *at[2];
+    for (int i = 0; i < 2; i++) {
+        aclrtDrvMemHandle memory;
+        OK(aclrtReserveMemAddress((void **)&at[i], size, 0, NULL, 0));
+        OK(aclrtMallocPhysical(&memory, size, &prop, 0));
+        OK(aclrtMapMem(at[i], size, 0, memory, 0));
+    }
+    send_buffer = at[0];
+    recv_buffer = at[1];
+    sent = malloc(size);
+    received = malloc(size);
+    expected = malloc(size);
+    for (int in_place = 0; in_place < 2; in_place++) {
+        reductions(4, MOST, in_place);
+        movements(4, MOST, in_place);
+    }
+    uneven(4, MOST);
+    pairs(4, MOST);
+    world_end(&w);
+}
+
 int main(int argc, char **argv)
 {
-    child_main(argc, argv, (struct part[]){{"all", all}, {NULL, NULL}});
+    child_main(argc, argv, (struct part[]){{"all", all}, {"mapped", mapped}, {NULL, NULL}});
+    CHECK_EQ(ranks_run("mapped", 3, ""), 0);
     static const uint32_t sizes[] = {1, 2, 3, 8};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         CHECK_EQ(ranks_run("all", sizes[i], ""), 0);
