@@ -13,13 +13,16 @@ export PYTHONPATH := $(CURDIR)/$(BUILD)/python
 export PYTHONDONTWRITEBYTECODE := 1
 STAMPS := $(VENV)/.stamps
 
-.PHONY: help run test check-all asan tsan bench conform matrix swap style layers size build setup clean
+.PHONY: help run run-ddp test check-all asan tsan bench conform matrix swap style layers size build setup clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: build $(STAMPS)/run ## the main job: a real network trains on npu:0, a real model embeds sentences
 	@$(PY) examples/first_run.py
+
+run-ddp: build $(STAMPS)/run ## the digits on 1, 2 and 8 ranks by torchrun: the same gradients and accuracy, samples/s
+	@$(PY) examples/ddp.py --ranks 1,2,8
 
 test: build $(STAMPS)/run $(STAMPS)/test $(STAMPS)/hf ## the tests (under 30 minutes on 2 cores)
 	@tests/run.sh quick

@@ -198,6 +198,21 @@ _TABLE = (
     Variable("NPU_ASD_CONFIG", "", *_any("key:value,…"), "Detection of silent errors of a chip.", idle=True),
     Variable("NPU_ASD_UPPER_THRESH", "", *_any("two numbers"), "Its absolute thresholds.", idle=True),
     Variable("NPU_ASD_SIGMA_THRESH", "", *_any("two numbers"), "Its relative thresholds.", idle=True),
+    # torch.distributed
+    Variable("TORCH_HCCL_BLOCKING_WAIT", "0", *_SWITCH,
+             "wait() of a collective waits on the host, not only the stream."),
+    Variable("HCCL_BLOCKING_WAIT", "0", *_SWITCH, "Old name of TORCH_HCCL_BLOCKING_WAIT."),
+    Variable("TORCH_HCCL_ASYNC_ERROR_HANDLING", "1", *_SWITCH,
+             "The watchdog gives up communicators whose collective failed or timed out; 0: no watchdog."),
+    Variable("TORCH_HCCL_ENABLE_TIMING", "0", *_SWITCH, "Collectives are timed."),
+    Variable("TORCH_HCCL_TRACE_BUFFER_SIZE", "", *_number(0),
+             "Collectives that the flight recorder keeps; the default is TORCH_FR_BUFFER_SIZE, else 0: off."),
+    Variable("TORCH_FR_BUFFER_SIZE", "", *_number(0), "PyTorch's own name of it."),
+    Variable("TORCH_HCCL_DUMP_ON_TIMEOUT", "0", *_SWITCH,
+             "The flight recorder's content is written when a collective fails or times out."),
+    Variable("TORCH_HCCL_DEBUG_INFO_TEMP_FILE", "/tmp/hccl_trace_rank_", *_any("the beginning of a path"),
+             "Where to; the rank's number follows."),
+    Variable("P2P_HCCL_BUFFSIZE", "20", *_number(0), "Buffer in MB of the communicators of send and recv."),
     # Processes
     Variable("RANK", "", *_number(0), "This process's number in the job (set by torchrun): named in errors."),
 )  # fmt: skip

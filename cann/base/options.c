@@ -88,7 +88,9 @@ static bool valid_ports(const char *text)
 }
 
 static const struct option_row table[OPTION_COUNT] = {
-    [OPTION_DEVICES] = {"ANYNPU_DEVICES", OPTION_NUMBER, "2", 0, 64, .help = "Number of devices."},
+    [OPTION_DEVICES] = {"ANYNPU_DEVICES", OPTION_NUMBER, "2", 0, 64,
+                        .help = "Number of devices. Unless it is set, at least as many as torchrun starts processes on "
+                                "this computer (LOCAL_WORLD_SIZE)."},
     [OPTION_MEMORY] = {"ANYNPU_MEMORY", OPTION_BYTES, "64g", 1 << 20, (int64_t)1 << 42,
                        .help = "Memory that each device reports; taken from the machine only as it is used."},
     [OPTION_SOC] = {"ANYNPU_SOC", OPTION_TEXT, "Ascend910B3",

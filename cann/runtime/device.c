@@ -18,6 +18,7 @@
 #include "local.h"
 #include "memory.h"
 #include "process.h"
+#include "settings.h"
 #include "stream.h"
 #include "usage.h"
 
@@ -40,7 +41,7 @@ static void add_device(int32_t physical)
  * option_text, which remembers) until a device is used, so that a program may still set it after counting. */
 static void list_devices(void)
 {
-    int total = (int)option_number(OPTION_DEVICES);
+    int total = settings_devices();
     const char *text = getenv(option_row(OPTION_VISIBLE_DEVICES)->name);
     count = 0;
     *wrong = 0;

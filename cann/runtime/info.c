@@ -10,6 +10,7 @@
 #include "context.h"
 #include "error.h"
 #include "memory.h"
+#include "settings.h"
 #include "usage.h"
 
 enum { LEAST_PRIORITY = 7, GREATEST_PRIORITY = 0, PCI_FIRST_BUS = 0xc1 };
@@ -371,7 +372,7 @@ static int to_user(int32_t physical, int32_t *out)
 static int same(int32_t id, int32_t *out)
 {
     CHECK_ARG(out);
-    int total = (int)option_number(OPTION_DEVICES);
+    int total = settings_devices();
     if (id < 0 || id >= total)
         return fail(ACL_ERROR_RT_INVALID_DEVICEID, "invalid device, device=%d, valid device range is [0, %d)", id,
                     total);

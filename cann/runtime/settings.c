@@ -3,8 +3,10 @@
 #include "settings.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #include "acl/acl_rt.h"
+#include "base/options.h"
 #include "context.h"
 #include "error.h"
 
@@ -19,6 +21,14 @@ int64_t settings_wait_ns(void)
 int64_t settings_execute_ns(void)
 {
     return atomic_load_explicit(&execute_ns, memory_order_relaxed);
+}
+
+int settings_devices(void)
+{
+    int devices = (int)option_number(OPTION_DEVICES);
+    const char *processes = option_is_set(OPTION_DEVICES) ? NULL : getenv("LOCAL_WORLD_SIZE");
+    int wanted = processes ? atoi(processes) : 0;
+    return wanted > devices && wanted <= option_row(OPTION_DEVICES)->max ? wanted : devices;
 }
 
 aclError aclrtSetOpWaitTimeout(uint32_t timeout)

@@ -9,4 +9,7 @@
 int64_t settings_wait_ns(void);
 int64_t settings_execute_ns(void);
 
+/* Devices that the machine has: ANYNPU_DEVICES, else 2, or as many as torchrun starts processes here. */
+int settings_devices(void);
+
 #endif

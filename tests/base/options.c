@@ -71,7 +71,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < OPTION_COUNT; i++)
         CHECK_TEXT(child_output, option_row((enum option)i)->name);
     CHECK_CHILD("values", "ANYNPU_DEVICES=65\nANYNPU_SPIN_US=7");
-    CHECK_TEXT(child_output, "ANYNPU_DEVICES\t2\t0…64\tNumber of devices.\t65\t0\n");
+    CHECK_TEXT(child_output, "ANYNPU_DEVICES\t2\t0…64\tNumber of devices. Unless");
     CHECK_TEXT(child_output, "\t7\t1\n");
     CHECK_CHILD("names", "ANYNPU_DEVICES=2\nANYNPU_DEVICE=3\nANYNPU_FALLBACK_REPORTS=1\nANYNPU_FALLBACK_REPORT=1");
     CHECK_TEXT(child_output, "ANYNPU_DEVICE is not an option; did you mean ANYNPU_DEVICES?\n");

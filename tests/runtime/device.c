@@ -293,6 +293,7 @@ int main(int argc, char **argv)
     kernels();
     buffers();
     CHECK_CHILD("visible", "ANYNPU_DEVICES=8\nASCEND_RT_VISIBLE_DEVICES=3,1");
+    CHECK_CHILD("visible", "LOCAL_WORLD_SIZE=8\nASCEND_RT_VISIBLE_DEVICES=3,1");
     CHECK_CHILD("invisible", "ASCEND_RT_VISIBLE_DEVICES=0,5");
     CHECK_TEXT(child_output, "device 5 does not exist, valid device range is [0, 2)");
     CHECK_CHILD("invisible", "ASCEND_RT_VISIBLE_DEVICES=1,1");

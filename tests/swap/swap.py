@@ -19,8 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOLKIT = ROOT / "build/release/python/anynpu/toolkit"
 PLACE = ROOT / "build/swap/venv"
 TORCH, WHEEL = "2.13.0", "torch-npu==2.13.0"
-# name of the chip, further variables: the wheel decides by the name which operators it calls; its queue thread hides errors, so
-# it is off except once.
+# name of the chip, further variables, program: the wheel decides by the name which operators it calls; its queue thread hides
+# errors, so it is off except once.
 RUNS = [
     ("Ascend950PR_9599", {"TASK_QUEUE_ENABLE": "0"}, "program.py"),
     ("Ascend910B1", {"TASK_QUEUE_ENABLE": "0"}, "program.py"),

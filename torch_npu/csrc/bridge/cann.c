@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "group_support.h"
+
 struct cann cann;
 
 enum library { ASCENDCL, NNOPBASE, LIBRARIES };
@@ -82,6 +84,16 @@ int cann_open(const char *lib64, char *message, size_t size)
 bool cann_loaded(void)
 {
     return loaded;
+}
+
+void *cann_library(const char *name, char *message, size_t size)
+{
+    char file[4200];
+    snprintf(file, sizeof file, "%s%s", loaded ? folder : "", name);
+    void *library = loaded ? dlopen(file, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (!library)
+        snprintf(message, size, "%s", loaded ? dlerror() : "torch_npu has no CANN");
+    return library;
 }
 
 static void add_operators(const char *file)

@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "error.h"
+#include "group_support.h"
 #include "variables.h"
 
 namespace npu
@@ -19,6 +20,7 @@ namespace npu
 thread_local ThreadState thread_state;
 aclrtStream stream_table[max_devices][max_streams];
 void (*interrupt_check)() = nullptr;
+void (*after_wait)(int device, bool failed) = nullptr;
 
 static std::mutex init_lock;
 static bool initialised;
@@ -206,9 +208,8 @@ static void check_pending(aclrtStream handle)
             raise_acl(status, "aclrtSynchronizeStream", "wait_stream", __FILE__, __LINE__);
 }
 
-void wait_stream(int device, int stream)
+static void wait_for_stream(int device, int stream)
 {
-    use_device(device);
     aclrtStream handle = stream_handle(device, stream);
     if (cann.extension && cann.extension->stream_idle && cann.extension->stream_error &&
         cann.extension->stream_idle(handle))
@@ -228,14 +229,37 @@ void tell_sync()
     TORCH_WARN("called a synchronizing NPU operation");
 }
 
-void wait_device(int device)
+static void wait_for_device()
 {
-    use_device(device);
     if (cann.aclrtSynchronizeDeviceWithTimeout)
         wait_patiently([&] { return cann.aclrtSynchronizeDeviceWithTimeout(patience); },
                        "aclrtSynchronizeDeviceWithTimeout");
     else
         ACL(aclrtSynchronizeDevice);
+}
+
+template <class Wait> static void wait_and_report(int device, Wait wait)
+{
+    use_device(device);
+    if (__builtin_expect(!after_wait, 1))
+        return wait();
+    try {
+        wait();
+    } catch (...) {
+        after_wait(device, true);
+        throw;
+    }
+    after_wait(device, false);
+}
+
+void wait_stream(int device, int stream)
+{
+    wait_and_report(device, [=] { wait_for_stream(device, stream); });
+}
+
+void wait_device(int device)
+{
+    wait_and_report(device, wait_for_device);
 }
 
 void wait_event(aclrtEvent event)

@@ -11,6 +11,7 @@
 
 #include <cstring>
 
+#include "c10d/python.h"
 #include "error.h"
 #include "fallback.h"
 #include "generator.h"
@@ -701,5 +702,5 @@ extern "C" __attribute__((visibility("default"))) PyObject *PyInit__C()
     if (!done)
         return nullptr;
     Py_DECREF(done);
-    return made;
+    return add_distributed(made) ? made : nullptr;
 }
