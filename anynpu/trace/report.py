@@ -69,8 +69,9 @@ def summary(p: Profile) -> str:
             mine = copies[[p.names[int(n)] == name for n in copies["name"]]]
             took = int((mine["end"] - mine["begin"]).sum())
             size = int(mine["bytes"].sum())
+            hidden = 100 * beside(p, mine) / (took or 1)
             lines.append(f"{name:<32} {len(mine):>8} copies {milliseconds(took):>10} ms {size / 1e6:>10.3f} MB "
-                         f"{size / (took or 1):>8.2f} GB/s {100 * beside(p, mine) / (took or 1):>5.1f}% beside kernels")  # fmt: skip
+                         f"{size / (took or 1):>8.2f} GB/s {hidden:>5.1f}% beside kernels")  # fmt: skip
     fallbacks = p.fallbacks()
     lines.append("")
     if fallbacks:
