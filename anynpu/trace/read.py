@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reads trace files (cann/include/anynpu/trace.h) into columns.
 
-A trace of n events costs about 100 bytes of memory an event: every kind of record becomes one NumPy array of its fixed part, the
-rest (descriptions of tensors) stays in the mapped file until it is asked for. What is broken is left out, never raised: a trace
+Every kind of record becomes one NumPy array of its fixed part (about 100 bytes an event; while reading and relating, up to six
+times that), the rest (descriptions of tensors) stays in the mapped file until it is asked for. What is broken is left out, never raised: a trace
 that a crash left behind, cut off or overwritten, gives what is whole in it.
 """
 

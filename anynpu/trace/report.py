@@ -65,8 +65,8 @@ def summary(p: Profile) -> str:
     copies = p.tasks[p.tasks["class"] == read.COPY]
     if len(copies):
         lines.append("")
-        for name in sorted({p.names[int(n)] for n in copies["name"]}):
-            mine = copies[[p.names[int(n)] == name for n in copies["name"]]]
+        for number in sorted(np.unique(copies["name"]).tolist(), key=p.names.__getitem__):
+            name, mine = p.names[number], copies[copies["name"] == number]
             took = int((mine["end"] - mine["begin"]).sum())
             size = int(mine["bytes"].sum())
             hidden = 100 * beside(p, mine) / (took or 1)
