@@ -2,8 +2,8 @@
 """Reads trace files (cann/include/anynpu/trace.h) into columns.
 
 Every kind of record becomes one NumPy array of its fixed part (about 100 bytes an event; while reading and relating, up to six
-times that), the rest (descriptions of tensors) stays in the mapped file until it is asked for. What is broken is left out, never raised: a trace
-that a crash left behind, cut off or overwritten, gives what is whole in it.
+times that), the rest (descriptions of tensors) stays in the mapped file until it is asked for. What is broken is left out, never
+raised: a trace that a crash left behind, cut off or overwritten, gives what is whole in it.
 """
 
 import mmap
