@@ -15,7 +15,10 @@
 
 enum { START, SLOT, HERE, DONE };
 enum {
-    TRY_NS = 30000,
+    TRY_LONG_NS = 200000,
+    TRY_SHORT_NS = 20000,
+    TRY_AGAIN_AFTER = 16,
+    ALONE_NS = 4000,
     SPIN_NS = 20000,
     CROWD_NS = 100000,
     SLICE_NS = 20000000,
@@ -254,6 +257,25 @@ static int look_around(struct op *op, int (*ready)(struct op *op), bool (*needs)
     return 0;
 }
 
+/* How long the caller's thread looks out for peers. Handing over to the stream's thread and being woken again costs
+ * some 60 µs, in which the peers give up in their turn: once out of step, ranks stay so. So: long, after a look that
+ * was in vain half as long each time, but now and then long again, which gets ranks that have nothing else to do into
+ * step. */
+static int64_t try_limit(struct comm *c)
+{
+    int64_t ns = atomic_load_explicit(&c->patience, memory_order_relaxed);
+    if (ns == 0 || atomic_fetch_add_explicit(&c->tries, 1, memory_order_relaxed) % TRY_AGAIN_AFTER == 0)
+        return TRY_LONG_NS;
+    return ns;
+}
+
+static void try_adapt(struct comm *c, bool found)
+{
+    int64_t ns = atomic_load_explicit(&c->patience, memory_order_relaxed);
+    ns = found ? 0 : ns == 0 ? TRY_LONG_NS / 2 : ns / 2 > TRY_SHORT_NS ? ns / 2 : TRY_SHORT_NS;
+    atomic_store_explicit(&c->patience, ns, memory_order_relaxed);
+}
+
 int call_wait(struct op *op, int (*ready)(struct op *op), bool (*needs)(const struct op *op, uint32_t rank),
               bool patient)
 {
@@ -261,9 +283,9 @@ int call_wait(struct op *op, int (*ready)(struct op *op), bool (*needs)(const st
     int got = ready(op);
     if (__builtin_expect(got > 0, 1))
         return 0;
-    int64_t begin = clock_ns(), spin = begin + (c->crowded ? CROWD_NS : patient ? SPIN_NS : TRY_NS);
-    while (!got && clock_ns() < spin) {
-        if (c->crowded)
+    int64_t begin = clock_ns(), spin = begin + (patient ? (c->crowded ? CROWD_NS : SPIN_NS) : try_limit(c));
+    for (int64_t now; !got && (now = clock_ns()) < spin;) {
+        if (c->crowded || now - begin > ALONE_NS) /* a peer may have been woken on this very CPU */
             sched_yield();
         else
             for (int i = 0; i < 16; i++)
@@ -274,6 +296,8 @@ int call_wait(struct op *op, int (*ready)(struct op *op), bool (*needs)(const st
             net_progress(c->net);
         got = ready(op);
     }
+    if (!patient && got >= 0)
+        try_adapt(c, got > 0);
     if (got > 0)
         return 0;
     if (got == 0 && !patient)

@@ -76,6 +76,9 @@ struct comm {
     _Alignas(64) _Atomic uint64_t sequence[2]; /* of the next collective, by lane (board.h) */
     _Atomic uint64_t *sent, *received;         /* messages between two ranks, by lane and the other rank */
 
+    _Atomic int64_t patience; /* see try_limit() in call.c */
+    _Atomic uint32_t tries;
+
     pthread_mutex_t fail_lock;
     _Atomic int failed; /* aclError; text and result are set */
     bool own;           /* found out here */
