@@ -13,7 +13,7 @@ export PYTHONPATH := $(CURDIR)/$(BUILD)/python
 export PYTHONDONTWRITEBYTECODE := 1
 STAMPS := $(VENV)/.stamps
 
-.PHONY: help run run-ddp test check-all asan tsan bench conform matrix swap style layers size build setup clean
+.PHONY: help run run-ddp test check-all asan tsan bench conform matrix swap style layers size build setup clean clang aarch64
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,12 @@ asan: $(STAMPS)/system ## the C tests under address and undefined-behaviour sani
 
 tsan: $(STAMPS)/system ## the C tests under the thread sanitizer
 	@cmake --preset tsan >/dev/null && cmake --build --preset tsan -j$(JOBS) && ctest --preset tsan -j$(JOBS)
+
+clang: $(STAMPS)/system ## the C half with clang, warnings are errors, and its tests
+	@cmake --preset clang >/dev/null && cmake --build --preset clang -j$(JOBS) && ctest --preset clang -j$(JOBS)
+
+aarch64: $(STAMPS)/system ## the C half for 64-bit Arm; its tests under qemu; the same bits as here
+	@tests/kernel/aarch64.sh
 
 bench: build $(STAMPS)/run ## speed as ratios to torch on the CPU, in one interleaved run; JSON and table
 	@$(PY) tests/bench/bench.py --out $(BUILD)/bench.json

@@ -6,6 +6,7 @@
 #define ANYNPU_KERNELS_VECTORS_H
 
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #ifdef __x86_64__
@@ -37,12 +38,29 @@ static inline vec_f64 set_f64(double x)
 {
     return (vec_f64){x, x};
 }
+#ifdef __aarch64__
 static inline vec_f32 fma_f32(vec_f32 a, vec_f32 b, vec_f32 c)
 {
     for (int i = 0; i < 4; i++)
         c[i] = fmaf(a[i], b[i], c[i]);
     return c;
 }
+#else
+/* Without the instruction: the product is exact in double; the sum is rounded to odd there, so that rounding it to
+ * float rounds once. Its error e is exact too. */
+static inline vec_f32 fma_f32(vec_f32 a, vec_f32 b, vec_f32 c)
+{
+    typedef double four __attribute__((vector_size(32)));
+    typedef int64_t bits __attribute__((vector_size(32)));
+    typedef uint64_t whole __attribute__((vector_size(32)));
+    four p = __builtin_convertvector(a, four) * __builtin_convertvector(b, four), x = __builtin_convertvector(c, four);
+    four s = p + x, t = s - p, e = (p - (s - t)) + (x - t);
+    bits inexact = (e > 0) | (e < 0); /* not where it is NaN: s is infinite or NaN */
+    whole v = (whole)s, even = (v & 1) - 1, other = ((whole)e ^ v) >> 63;
+    v += (1 - 2 * other) & (whole)inexact & even;
+    return __builtin_convertvector((four)v, vec_f32);
+}
+#endif
 static inline vec_f64 fma_f64(vec_f64 a, vec_f64 b, vec_f64 c)
 {
     for (int i = 0; i < 2; i++)

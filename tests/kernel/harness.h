@@ -3,7 +3,7 @@
  * reference, on lengths 0..67, odd and zero strides, special values (NaN, Inf, -0, subnormals, extremes), with guard
  * bytes around every output and an unreadable page behind every buffer; all levels must give the same bits. With
  * --bench the same programs time the kernels (one line a kernel and level). A word as argument selects kernels whose
- * name contains it.
+ * name contains it. --digest prints a number made of all base results, by which two architectures are compared.
  *
  *     int main(int argc, char **argv)
  *     {
