@@ -16,7 +16,7 @@ STAMPS := $(VENV)/.stamps
 .PHONY: help run run-ddp test check-all asan tsan bench conform matrix swap style layers size build setup clean clang aarch64
 
 help: ## this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: build $(STAMPS)/run ## the main job: a real network trains on npu:0, a real model embeds sentences
 	@$(PY) examples/first_run.py
