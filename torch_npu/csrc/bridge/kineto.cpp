@@ -2,7 +2,7 @@
 // torch.profiler's ProfilerActivity.PrivateUse1: an activity profiler for Kineto. A session records the CANN's tasks
 // and calls into a file that is read and removed at its end; tasks come out as kernels and copies, linked to the
 // operator of PyTorch that launched them, the calls as runtime activities with an arrow to their tasks.
-#if __has_include(<torch/csrc/profiler/standalone/privateuse1_profiler.h>)
+#if __has_include(<torch/csrc/profiler/standalone/privateuse1_profiler.h>) && __has_include(<fmt/format.h>)
 #define FMT_HEADER_ONLY // PyTorch keeps its copy of fmt to itself
 #define USE_KINETO      // PyTorch's builds have it; the headers hide behind it
 #include "profile.h"
