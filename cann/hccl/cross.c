@@ -8,6 +8,7 @@
  * Small payloads go through the first rank of each computer, which puts the result on the board (BOARD_RESULT).
  * The first rank also tells the next computer's what it was asked to do. */
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ enum {
     SLEEP_NS = 500000,
     GRACE_NS = 500000000,
     SEGMENTS = 8,
-    SEGMENT_BYTES = 1 << 18
+    SEGMENT_BYTES = 1 << 26
 };
 
 uint64_t cross_tag(const struct op *op, uint32_t kind, uint64_t number, uint32_t step, uint32_t from)
@@ -188,6 +189,8 @@ static int await(struct op *op, uint32_t from, uint32_t to)
         looked = looked ? looked : now;
         if (now - begin > SPIN_NS)
             net_sleep(c->net, SLEEP_NS);
+        else
+            sched_yield();
         if (now - looked > LOOK_NS) {
             looked = now;
             int status = look(op, &lost_since);
