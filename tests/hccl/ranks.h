@@ -138,10 +138,11 @@ static inline int64_t value_at(uint32_t seed, uint32_t rank, uint64_t i, bool pr
 
 static inline int64_t combined(HcclReduceOp op, int64_t a, int64_t b)
 {
-    return op == HCCL_REDUCE_SUM    ? a + b
-           : op == HCCL_REDUCE_PROD ? a * b
-           : op == HCCL_REDUCE_MAX  ? (a > b ? a : b)
-                                    : (a < b ? a : b);
+    if (op == HCCL_REDUCE_SUM)
+        return (int64_t)((uint64_t)a + (uint64_t)b);
+    if (op == HCCL_REDUCE_PROD)
+        return (int64_t)((uint64_t)a * (uint64_t)b);
+    return (a > b) == (op == HCCL_REDUCE_MAX) ? a : b;
 }
 
 static inline void value_store(int t, void *to, uint64_t i, int64_t v)
