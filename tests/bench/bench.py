@@ -26,6 +26,11 @@ TARGETS = {
     "add_out_4": 0.95, "add_4": 0.9, "item_round_trip": None,
     "matmul_256": 1.0, "matmul_512": 1.0, "matmul_1024": 1.0, "matmul_2048": 1.0,
 } | {name: 0.9 if name == "digits_cnn_b64" else 0.8 for name in NETWORKS}
+# Mixed precision: the network's name and the type of autocast; on both devices (_amp), or on the NPU alone with its own float32
+# training in the CPU's place (_npu_f32).
+MIXED = {f"{name}_{dtype}_{against}": (name, dtype, against) for name in ("nanogpt_b8_t128_f32", "cnn28x28_b64")
+         for dtype, against in (("bf16", "amp"), ("bf16", "npu_f32"), ("fp16", "npu_f32"))}
+TARGETS |= {case: 0.9 if dtype == "fp16" else 1.0 for case, (_, dtype, _) in MIXED.items()}
 ONE_THREAD = ("add_out_4", "add_4", "item_round_trip")
 REPEATS = {"add_out_4": 1000, "add_4": 1000, "item_round_trip": 200}
 
@@ -36,6 +41,12 @@ def make(case: str, device: str) -> Callable[[], object]:
     if case in NETWORKS:
         step = trainer(NETWORKS[case], device)
         return lambda: step().item()
+    if case in MIXED:
+        name, dtype, against = MIXED[case]
+        low = torch.float16 if dtype == "fp16" else torch.bfloat16
+        mixed = trainer(NETWORKS[name], "npu:0", None if device == "cpu" else low) if against == "npu_f32" else (
+            trainer(NETWORKS[name], device, low))
+        return lambda: mixed().item()
     if case == "item_round_trip":
         x = torch.ones(1, device=device)
         return lambda: (x + 1).item()

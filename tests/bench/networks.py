@@ -131,8 +131,13 @@ NETWORKS = {
 }
 
 
-def trainer(network: Network, device: str) -> Callable[[], torch.Tensor]:
-    """A function that does one training step on the device and returns the loss; the same seed on every device."""
+def trainer(network: Network, device: str, dtype: torch.dtype | None = None) -> Callable[[], torch.Tensor]:
+    """A function that does one training step on the device and returns the loss; the same seed on every device.
+
+    `dtype` is autocast's, None for float32; float16 trains with a GradScaler.
+    """
+    kind = torch.device(device).type
+    scaler = torch.amp.GradScaler(kind, enabled=dtype == torch.float16)
     torch.manual_seed(0)
     model = network.make().to(device)
     x, y = (t.to(device) for t in network.batch())
@@ -140,10 +145,12 @@ def trainer(network: Network, device: str) -> Callable[[], torch.Tensor]:
 
     def step() -> torch.Tensor:
         optimizer.zero_grad(set_to_none=True)
-        out = model(x)
-        loss = F.cross_entropy(out.reshape(-1, out.shape[-1]), y.reshape(-1))
-        loss.backward()
-        optimizer.step()
+        with torch.autocast(kind, dtype=dtype or torch.bfloat16, enabled=dtype is not None):
+            out = model(x)
+            loss = F.cross_entropy(out.reshape(-1, out.shape[-1]), y.reshape(-1))
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
         return loss.detach()
 
     return step

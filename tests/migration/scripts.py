@@ -76,12 +76,8 @@ SCRIPTS = [
         "test perplexity", r"test ppl\s+([\d.]+)", 60, True, prepare.words,
     ),
     Script(
-        "mnist_forward_forward", E + "mnist_forward_forward", "main.py", "--epochs 100 --train_size 1498 --test_size 299", "",
-        "--no_cuda", "test error", r"test error: ([\d.]+)", 0.1,
-    ),
-    Script(
         "minGPT, adder", "minGPT", "projects/adder/adder.py", "--trainer.max_iters=200 --trainer.num_workers=0", "",
-        "--trainer.device=cpu", "training loss", r"iter 200: train loss ([\d.]+)", 0.2,
+        "--trainer.device=cpu", "training loss", r"iter 190: train loss ([\d.]+)", 0.2,
     ),
     Script(
         "nanoGPT", "nanoGPT", "train.py",
@@ -115,6 +111,7 @@ def environment(script: Script, device: str, work: Path, report: Path) -> dict[s
     path = [str(work), str(here / "stand_in"), os.environ.get("PYTHONPATH", "")]
     env = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, path)), REPORT=str(report), MPLBACKEND="Agg")
     env.pop("TORCH_TRANSFER_TO_NPU", None)
+    env["TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"] = "1"  # word_language_model loads a whole module, as PyTorch before 2.6 allowed
     env.setdefault("OMP_NUM_THREADS", "1")  # the same work for both, whatever else the machine does
     if device == "cpu":
         env["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"

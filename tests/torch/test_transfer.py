@@ -144,6 +144,23 @@ assert loss.item() < 0.2 and (net(x.cuda()).argmax(1).cpu() == y).float().mean()
 """)
 
 
+def test_data_parallel_runs_on_one_npu(check):
+    check("""
+import warnings
+x, y = torch.ones(4, 2), torch.zeros(4, 1)
+net = torch.nn.Linear(2, 1).cuda()
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    parallel = torch.nn.DataParallel(net)
+assert torch.npu.device_count() == 1 or "DistributedDataParallel" in str(seen[0].message)
+out = parallel(x); assert out.is_npu and out.tolist() == net(x.cuda()).tolist() and parallel.module is net
+torch.nn.functional.mse_loss(out, y.cuda()).backward(); assert net.weight.grad.is_npu
+assert list(parallel.state_dict()) == ["module.weight", "module.bias"]
+assert torch.nn.DataParallel(torch.nn.Linear(2, 1), device_ids=[0])(x).is_npu
+assert isinstance(parallel, torch.nn.DataParallel) and isinstance(parallel, torch.nn.Module)
+""")
+
+
 def test_environment_variable(output, run):
     code = "import torch; print(torch.ones(2).cuda().device)"
     assert output(code, TORCH_TRANSFER_TO_NPU="1") == "npu:0"
@@ -174,6 +191,11 @@ def test_one_short_line_once(run):
             "__import__('torch.utils.cpp_extension').utils.cpp_extension.CUDAExtension('a', [])",
             "CUDAExtension compiles CUDA kernels",
         ),
+        (
+            "from torch.utils import cpp_extension as e; e.load('a', ['a.cpp', 'a.cu'])",
+            "cpp_extension.load compiles CUDA kernels",
+        ),
+        ("from torch.utils import cpp_extension as e; e.load_inline('a', '', cuda_sources=['x'])", "load_inline compiles CUDA"),
     ],
 )
 def test_what_cannot_be_mapped_says_what_to_use(run, call, text):

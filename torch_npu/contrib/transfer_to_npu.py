@@ -19,10 +19,9 @@ import torch
 import torch.cuda.amp
 import torch.jit._builtins
 import torch.utils._device
-from torch_npu import _variables
 from torch_npu.npu import _utils
 
-from . import _accelerate, _cuda_names
+from . import _accelerate, _cuda_names, _cuda_only
 
 __all__: list[str] = []
 
@@ -197,19 +196,6 @@ def _process_groups() -> None:
     parallel.__init__ = wrapped(parallel.__init__)
 
 
-def _extensions() -> None:
-    from torch.utils import cpp_extension
-
-    def refuse(*args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError(
-            "CUDAExtension compiles CUDA kernels, which an NPU cannot run; write the kernel as C++ (CppExtension) or with "
-            "PyTorch operators (transfer_to_npu)"
-        )
-
-    cpp_extension.CUDAExtension = refuse
-    _cuda_names.explain_missing_packages()
-
-
 def _transfer() -> None:
     if getattr(torch, "_npu_transferred", False):
         return
@@ -220,9 +206,11 @@ def _transfer() -> None:
     _mixed_precision()
     _saving()
     _process_groups()
-    _extensions()
+    _cuda_only.data_parallel()
+    _cuda_only.extensions()
+    _cuda_names.explain_missing_packages()
     torch._utils._get_available_device_type = lambda: "npu" if torch.npu.is_available() else None
-    if _variables.text("RANK") not in ("", "0") or _variables.quiet():
+    if _cuda_only.quiet():
         return
     warnings.warn(
         "transfer_to_npu: torch.cuda, devices 'cuda' and backend 'nccl' now mean torch.npu, 'npu' and 'hccl'", stacklevel=2
