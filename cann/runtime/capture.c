@@ -31,8 +31,7 @@ static uint64_t captures_made;
 
 static int64_t this_thread(void)
 {
-    static _Thread_local int64_t id;
-    return id ? id : (id = syscall(SYS_gettid));
+    return syscall(SYS_gettid);
 }
 
 static const char *mode_name(int mode)

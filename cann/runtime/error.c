@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Failures: the thread's last status, and its text in the official block form. Codes fall into families, each with its
  * own heading (EE1001, EH0001, EL0004, EZ1001, EE9999). No lock: all state is the thread's own. */
+#define _GNU_SOURCE
 #include "error.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,11 +15,37 @@
 #include "local.h"
 #include "log.h"
 
-static _Thread_local struct local state;
+/* A pointer alone, so that the library's part of the threads' static storage stays small enough for dlopen. */
+static _Thread_local struct local *state __attribute__((tls_model("initial-exec")));
+static pthread_key_t leaving;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void leave(void *arg)
+{
+    state = NULL;
+    munmap(arg, sizeof *state);
+}
+
+static void make_key(void)
+{
+    pthread_key_create(&leaving, leave);
+}
+
+static struct local *enter(void)
+{
+    static struct local spare; /* when memory is short: threads share it, and their texts may mix */
+    pthread_once(&once, make_key);
+    struct local *l = mmap(NULL, sizeof *l, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (l == MAP_FAILED)
+        return &spare;
+    pthread_setspecific(leaving, l);
+    return state = l;
+}
 
 struct local *local(void)
 {
-    return &state;
+    struct local *l = state;
+    return __builtin_expect(l != NULL, 1) ? l : enter();
 }
 
 /* Ranges of codes, first match wins. %s: the reason. */

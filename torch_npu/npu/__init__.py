@@ -8,7 +8,7 @@ from typing import Any
 
 import torch_npu._C as _C
 
-from . import _tensor_types, _utils, aclnn, amp, memory, npu_config, random, streams, utils
+from . import _tensor_types, _utils, aclnn, amp, graphs, memory, npu_config, random, streams, utils
 
 # Names with an underscore are what PyTorch itself and tools written for CUDA look for.
 from ._devices import (
@@ -45,6 +45,7 @@ from .deterministic import (
     enable_deterministic_with_backward,
     set_deterministic_level,
 )
+from .graphs import *
 from .memory import *
 from .memory import _dump_snapshot, _record_memory_history, _snapshot
 from .mstx import mstx
@@ -54,6 +55,7 @@ from .random import *
 from .random import _get_rng_state_offset, _set_rng_state_offset
 from .streams import (
     Event,
+    ExternalEvent,
     ExternalStream,
     Stream,
     StreamContext,

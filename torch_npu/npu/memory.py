@@ -17,6 +17,7 @@ from ..utils._error_code import ErrCode, pta_error
 from ._devices import _checked, device_count
 from ._devices import device as device_context
 from ._lazy import _lazy_init, is_initialized
+from ._mempool import MemPool, NPUPluggableAllocator, change_current_allocator, use_mem_pool
 from ._utils import _get_device_index
 
 __all__ = [
@@ -47,6 +48,10 @@ __all__ = [
     "host_memory_stats_as_nested_dict",
     "reset_accumulated_host_memory_stats",
     "reset_peak_host_memory_stats",
+    "MemPool",
+    "use_mem_pool",
+    "NPUPluggableAllocator",
+    "change_current_allocator",
 ]
 
 

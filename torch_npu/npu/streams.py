@@ -16,7 +16,7 @@ from ._devices import device as device_context
 from ._lazy import _lazy_init
 from ._utils import _get_device_index
 
-__all__ = ["Stream", "Event", "ExternalStream", "SyncLaunchStream"]
+__all__ = ["Stream", "Event", "ExternalStream", "ExternalEvent", "SyncLaunchStream"]
 
 
 class Stream(torch.Stream):
@@ -219,6 +219,45 @@ class Event(torch.Event):
 
     def __repr__(self) -> str:
         return f"<torch_npu.npu.Event {self.npu_event:#x}>" if self.npu_event else "<torch_npu.npu.Event uninitialized>"
+
+
+class ExternalEvent:
+    """A flag that streams set, wait for and clear; in a graph each replay does so anew.
+
+    Unlike an Event, a wait holds until a record that may come later, from outside the graph too. It knows no times and cannot
+    be asked for its state. If nobody records it, a stream that waits for it waits for ever.
+    """
+
+    def __init__(self) -> None:
+        _lazy_init()
+        self._event = _C._external_event_new()
+
+    def record(self, stream: torch.Stream | None = None) -> None:
+        """Sets it when the work before on `stream` (default: the current one) is done."""
+        stream = current_stream() if stream is None else stream
+        _C._external_event_record(self._event, stream.stream_id, stream.device_index)
+
+    def wait(self, stream: torch.Stream | None = None) -> None:
+        """Lets what is put on `stream` (default: the current one) from now on wait until it is set."""
+        stream = current_stream() if stream is None else stream
+        _C._external_event_wait(self._event, stream.stream_id, stream.device_index)
+
+    def reset(self, stream: torch.Stream | None = None) -> None:
+        """Clears it when the work before on `stream` (default: the current one) is done."""
+        stream = current_stream() if stream is None else stream
+        _C._external_event_reset(self._event, stream.stream_id, stream.device_index)
+
+    @property
+    def npu_event(self) -> int:
+        """The aclrtEvent as an integer."""
+        return _C._external_event_handle(self._event)
+
+    @property
+    def _as_parameter_(self) -> ctypes.c_void_p:
+        return ctypes.c_void_p(self.npu_event)
+
+    def __repr__(self) -> str:
+        return f"<torch_npu.npu.ExternalEvent {self.npu_event:#x}>"
 
 
 def _wrap(data: tuple[int, int, int]) -> Stream:

@@ -5,7 +5,8 @@
 // blocks never touch. Each (device, stream, small or large) has a pool whose free blocks hang in bins by size: exact up
 // to 16 KiB, then 16 per power of two, with a bitmap to find the next bin that has one. Lock: one per device, held
 // during everything but waits for the whole device. All of it is leaked at exit on purpose: tensors may die after
-// static destructors.
+// static destructors. Private pools (mempool.h) have pools of the same kind; captures wait for nothing, so while one is
+// under way nothing is given back, and blocks that other streams used are looked at afterwards.
 #include <c10/core/StorageImpl.h>
 
 #include <algorithm>
@@ -14,10 +15,12 @@
 #include <mutex>
 
 #include "error.h"
+#include "graph.h"
 #include "history.h"
 #include "latch.h"
 #include "memory.h"
 #include "profile.h"
+#include "mempool.h"
 
 namespace npu
 {
@@ -37,6 +40,7 @@ struct Pool {
     uint64_t map[words];
     Block *bin[bins];
     bool small;
+    PrivatePool *owner; // nullptr: common
 };
 
 struct Pending {
@@ -49,6 +53,8 @@ struct Device {
     Pool *pool[max_streams][2] = {};
     std::map<char *, Block *> segment; // first block of each
     std::deque<Pending> pending;
+    PrivatePools own;
+    std::vector<Block *> deferred; // given back during a capture, after use by other streams
     DeviceStats stats;
     size_t limit = SIZE_MAX; // bytes reserved at most (set_per_process_memory_fraction)
     uint32_t frees = 0;
@@ -177,12 +183,13 @@ static Block *find_free(Pool *pool, size_t size, const AllocConf &conf)
     return nullptr;
 }
 
-static Pool *pool_of(Device &d, int stream, bool small)
+static Pool *pool_of(Device &d, PrivatePool *own, int stream, bool small)
 {
-    Pool *&pool = d.pool[stream][small];
+    Pool *&pool = own ? own->pool[stream][small] : d.pool[stream][small];
     if (!pool) {
         pool = new Pool();
         pool->small = small;
+        pool->owner = own;
     }
     return pool;
 }
@@ -265,7 +272,13 @@ static void release_segment(Device &d, Block *block)
     unlist_free(block);
     if (history_on)
         history_add(Action::SEGMENT_FREE, block->device, block->stream, block->ptr, block->size);
-    cann.aclrtFree(block->ptr);
+    PrivatePool *own = block->pool->owner;
+    if (own && own->source)
+        own->source->give(block->ptr, (ssize_t)block->size, block->device, stream_handle(block->device, block->stream));
+    else
+        cann.aclrtFree(block->ptr);
+    if (own)
+        own->segments--;
     d.stats.num_device_free++;
     count_down(d.stats.segment, small, 1);
     count_down(d.stats.reserved_bytes, small, block->size);
@@ -275,13 +288,31 @@ static void release_segment(Device &d, Block *block)
     drop_header(block);
 }
 
-// Gives whole free segments back, oldest first, until `enough` bytes are free. The device is idle.
-static size_t release_cached(Device &d, size_t enough)
+// Forgets private pools that nobody holds and that have no memory.
+static void drop_pools(Device &d)
+{
+    auto gone = [](PrivatePool *own) {
+        if (own->holders || own->segments)
+            return false;
+        for (auto &by_size : own->pool)
+            for (Pool *pool : by_size)
+                delete pool;
+        delete own;
+        return true;
+    };
+    d.own.all.erase(std::remove_if(d.own.all.begin(), d.own.all.end(), gone), d.own.all.end());
+}
+
+// Gives whole free segments back, oldest first, until `enough` bytes are free: common ones and those of private pools
+// that nobody holds, or (only) those of one private pool. The device is idle.
+static size_t release_cached(Device &d, size_t enough, const PrivatePool *only = nullptr)
 {
     std::vector<Block *> whole;
-    for (auto &[ptr, block] : d.segment)
-        if (!block->allocated && !block->events && !is_split(block))
+    for (auto &[ptr, block] : d.segment) {
+        const PrivatePool *own = block->pool->owner;
+        if (!block->allocated && !block->events && !is_split(block) && (only ? own == only : !own || !own->holders))
             whole.push_back(block);
+    }
     std::sort(whole.begin(), whole.end(), [&](Block *a, Block *b) { return d.frees - a->age > d.frees - b->age; });
     size_t freed = 0;
     for (Block *block : whole) {
@@ -290,6 +321,8 @@ static size_t release_cached(Device &d, size_t enough)
         freed += block->size;
         release_segment(d, block);
     }
+    if (!d.own.all.empty())
+        drop_pools(d);
     return freed;
 }
 
@@ -303,8 +336,14 @@ static Block *new_segment(Device &d, Pool *pool, int device, int stream, size_t 
     if (bytes < size || bytes > d.limit || reserved > d.limit - bytes)
         return nullptr;
     void *ptr = nullptr;
-    if (cann.aclrtMalloc(&ptr, bytes, MALLOC_HUGE_FIRST))
+    if (pool->owner && pool->owner->source)
+        ptr = pool->owner->source->take((ssize_t)bytes, device, stream_handle(device, stream));
+    else if (cann.aclrtMalloc(&ptr, bytes, MALLOC_HUGE_FIRST))
         return nullptr;
+    if (!ptr)
+        return nullptr;
+    if (pool->owner)
+        pool->owner->segments++;
     d.stats.num_device_alloc++;
     Block *block = new_header();
     *block = Block{
@@ -349,6 +388,8 @@ static Block *new_segment(Device &d, Pool *pool, int device, int stream, size_t 
 // Slow path: a new segment, after giving back what the threshold asks for; then after giving back everything.
 static Block *grow(Device &d, Pool *pool, int device, int stream, size_t size, const AllocConf &conf)
 {
+    if (__builtin_expect(captures_active() > 0, 0))
+        return new_segment(d, pool, device, stream, size, conf);
     if (conf.gc_threshold > 0 && d.limit != SIZE_MAX) {
         size_t wanted = (size_t)(conf.gc_threshold * (double)d.limit),
                reserved = (size_t)d.stats.reserved_bytes[0].current;
@@ -369,11 +410,22 @@ static Block *grow(Device &d, Pool *pool, int device, int stream, size_t size, c
     return new_segment(d, pool, device, stream, size, conf);
 }
 
+// Memory of its own for each request: PYTORCH_NO_NPU_MEMORY_CACHING, and allocators that users brought.
 static Block *take_uncached(Device &d, int device, int stream, size_t bytes, size_t size, const AllocConf &conf)
 {
     void *ptr = nullptr;
-    if (cann.aclrtMalloc(&ptr, size, MALLOC_HUGE_FIRST))
+    const Pluggable *changed = changed_allocator();
+    if (changed)
+        ptr = changed->take((ssize_t)bytes, device, stream_handle(device, stream));
+    else if (cann.aclrtMalloc(&ptr, size, MALLOC_HUGE_FIRST))
+        ptr = nullptr;
+    if (!ptr)
         out_of_memory(d, device, bytes, conf);
+    if (changed) {
+        count_up(d.stats.allocation, false, 1);
+        count_up(d.stats.allocated_bytes, false, bytes);
+        count_up(d.stats.reserved_bytes, false, bytes);
+    }
     Block *block = new Block{static_cast<char *>(ptr),
                              size,
                              bytes,
@@ -397,6 +449,31 @@ static void watch(const Device &d, const Block *block, bool taken) noexcept
                   (size_t)d.stats.active_bytes[0].current);
 }
 
+static void give_with_uses(Device &d, Block *block);
+
+// Blocks given back while a capture was under way, now that none is.
+static void take_up_deferred(Device &d)
+{
+    std::vector<Block *> blocks;
+    blocks.swap(d.deferred);
+    for (Block *block : blocks) {
+        block->events--;
+        give_with_uses(d, block);
+        if (!block->events)
+            retire(d, block);
+    }
+}
+
+// The last resort of a request: pools whose makers allow it.
+static Block *from_private(Device &d, int stream, bool small, size_t size, const AllocConf &conf)
+{
+    for (PrivatePool *own : d.own.all)
+        if (own->use_on_oom && own->pool[stream][small])
+            if (Block *block = find_free(own->pool[stream][small], size, conf))
+                return block;
+    return nullptr;
+}
+
 Block *memory_take(int device, size_t bytes)
 {
     const AllocConf &conf = alloc_conf();
@@ -410,12 +487,15 @@ Block *memory_take(int device, size_t bytes)
     if (__builtin_expect(bytes > (size_t)1 << 56, 0))
         out_of_memory(d, device, bytes, conf);
     size_t size = rounded(bytes, conf);
-    if (__builtin_expect(!conf.caching, 0))
+    if (__builtin_expect(!conf.caching || changed_allocator(), 0))
         return take_uncached(d, device, stream, bytes, size, conf);
+    if (__builtin_expect(!d.deferred.empty(), 0) && !captures_active())
+        take_up_deferred(d);
     if (__builtin_expect(!d.pending.empty(), 0))
         poll_pending(d, false);
     bool small = size <= small_limit;
-    Pool *pool = pool_of(d, stream, small);
+    PrivatePool *own = __builtin_expect(d.own.routes.empty(), 1) ? nullptr : d.own.route(stream_handle(device, stream));
+    Pool *pool = pool_of(d, own, stream, small);
     Block *block = find_free(pool, size, conf);
     if (__builtin_expect(!block, 0)) {
         if (conf.fraction > 0 && d.limit == SIZE_MAX) {
@@ -424,8 +504,9 @@ Block *memory_take(int device, size_t bytes)
             d.limit = (size_t)(conf.fraction * (double)total);
         }
         block = grow(d, pool, device, stream, size, conf);
-        if (!block)
+        if (!block && !(block = from_private(d, stream, small, size, conf)))
             out_of_memory(d, device, bytes, conf);
+        pool = block->pool;
     }
     unlist_free(block);
     bool was_split = is_split(block);
@@ -434,7 +515,8 @@ Block *memory_take(int device, size_t bytes)
         count_down(d.stats.inactive_split_bytes, small, block->size);
     }
     size_t rest = block->size - size;
-    if (small ? rest >= grain : rest > small_limit && size < conf.max_split) {
+    if ((small ? rest >= grain : rest > small_limit && size < conf.max_split) &&
+        !(pool->owner && pool->owner->no_split)) {
         Block *tail = new_header();
         *tail = Block{block->ptr + size, rest, 0,          block,         block->after,  nullptr, nullptr, pool,
                       nullptr,           0,    block->age, block->device, block->stream, false};
@@ -464,6 +546,11 @@ Block *memory_take(int device, size_t bytes)
 
 static void give_with_uses(Device &d, Block *block)
 {
+    if (__builtin_expect(captures_active() > 0, 0)) { // an event recorded now would be the capture's
+        block->events++;
+        d.deferred.push_back(block);
+        return;
+    }
     for (uint8_t stream : *block->uses) {
         aclrtEvent event;
         if (cann.aclrtCreateEventWithFlag(&event, EVENT_SYNC) ||
@@ -482,6 +569,19 @@ void memory_give(Block *block) noexcept
         return; // a forked child inherits the tensors but must not touch the device
     Device &d = device_memory(block->device);
     if (__builtin_expect(!block->pool, 0)) {
+        if (const Pluggable *changed = changed_allocator()) {
+            {
+                std::lock_guard<Latch> lock(d.lock);
+                count_down(d.stats.allocation, false, 1);
+                count_down(d.stats.allocated_bytes, false, block->requested);
+                count_down(d.stats.reserved_bytes, false, block->requested);
+            }
+            changed->give(block->ptr, (ssize_t)block->requested, block->device,
+                          stream_handle(block->device, block->stream));
+            delete block->uses;
+            delete block;
+            return;
+        }
         try {
             wait_device(block->device);
         } catch (...) { // the error stays with the stream
@@ -574,7 +674,9 @@ std::vector<MemorySegment> memory_snapshot()
         Device &d = device_memory(device);
         std::lock_guard<Latch> lock(d.lock);
         for (auto &[ptr, first] : d.segment) {
-            MemorySegment segment{device, first->stream, (size_t)ptr, 0, !first->pool->small, {}};
+            const PrivatePool *own = first->pool->owner;
+            MemorySegment segment{
+                device, first->stream, (size_t)ptr, 0, !first->pool->small, own ? own->id : c10::MempoolId_t{0, 0}, {}};
             for (Block *b = first; b; b = b->after) {
                 segment.total += b->size;
                 segment.piece.push_back(
@@ -620,6 +722,89 @@ double memory_fraction(int device)
     return (double)d.limit / (double)total;
 }
 
+// ---- private pools and allocators of users ----
+
+void pool_hold(int device, c10::MempoolId_t id, const Pluggable *source, bool use_on_oom, bool no_split)
+{
+    Device &d = device_memory(device);
+    std::lock_guard<Latch> lock(d.lock);
+    PrivatePool *own = d.own.find(id);
+    if (!own) {
+        own = new PrivatePool;
+        own->id = id;
+        own->source = source;
+        own->use_on_oom = use_on_oom;
+        own->no_split = no_split;
+        d.own.all.push_back(own);
+    }
+    own->holders++;
+}
+
+void pool_release(int device, c10::MempoolId_t id)
+{
+    Device &d = device_memory(device);
+    std::lock_guard<Latch> lock(d.lock);
+    if (PrivatePool *own = d.own.find(id)) {
+        own->holders--;
+        drop_pools(d);
+    }
+}
+
+int pool_holders(int device, c10::MempoolId_t id)
+{
+    Device &d = device_memory(device);
+    std::lock_guard<Latch> lock(d.lock);
+    PrivatePool *own = d.own.find(id);
+    return own ? own->holders : 0;
+}
+
+void pool_route(int device, const Route &route)
+{
+    pool_hold(device, route.id);
+    Device &d = device_memory(device);
+    std::lock_guard<Latch> lock(d.lock);
+    d.own.routes.push_back(route);
+}
+
+void pool_unroute(int device, c10::MempoolId_t id)
+{
+    Device &d = device_memory(device);
+    std::lock_guard<Latch> lock(d.lock);
+    for (size_t i = d.own.routes.size(); i-- > 0;)
+        if (d.own.routes[i].id == id && (!d.own.routes[i].thread || d.own.routes[i].thread == this_thread())) {
+            d.own.routes.erase(d.own.routes.begin() + (ptrdiff_t)i);
+            return;
+        }
+}
+
+void pool_empty(int device, c10::MempoolId_t id)
+{
+    if (captures_active())
+        return;
+    wait_device(device);
+    Device &d = device_memory(device);
+    std::lock_guard<Latch> lock(d.lock);
+    take_up_deferred(d);
+    poll_pending(d, true);
+    if (PrivatePool *own = d.own.find(id))
+        release_cached(d, SIZE_MAX, own);
+}
+
+static std::atomic<const Pluggable *> changed{nullptr};
+
+const Pluggable *changed_allocator() noexcept
+{
+    return changed.load(std::memory_order_relaxed);
+}
+
+void change_allocator(const Pluggable *allocator)
+{
+    for (int device = 0; device < max_devices; device++)
+        TORCH_CHECK(!device_memory(device).stats.num_device_alloc && !changed_allocator(),
+                    "Can't swap an already initialized allocator", error_suffix(Module::PTA, Kind::PTR));
+    changed = allocator;
+}
+
 struct Allocator final : c10::DeviceAllocator {
     c10::DataPtr allocate(size_t bytes) override
     {
@@ -634,14 +819,21 @@ struct Allocator final : c10::DeviceAllocator {
     {
         return any_device_used();
     }
-    void emptyCache(c10::MempoolId_t) override
+    void emptyCache(c10::MempoolId_t pool) override
     {
+        if (captures_active())
+            return; // a capture can wait for nothing
         for (int device = 0; device < max_devices; device++) {
             if (!device_used(device))
                 continue;
+            if (pool.first || pool.second) {
+                pool_empty(device, pool);
+                continue;
+            }
             wait_device(device);
             Device &d = device_memory(device);
             std::lock_guard<Latch> lock(d.lock);
+            take_up_deferred(d);
             poll_pending(d, true);
             release_cached(d, SIZE_MAX);
         }

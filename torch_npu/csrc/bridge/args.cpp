@@ -226,13 +226,21 @@ aclDataType default_float(void)
     return to_acl(c10::get_default_dtype_as_scalartype());
 }
 
-int philox(call *c, int i, uint64_t count, uint64_t *seed, uint64_t *offset)
+int philox(call *c, int i, uint64_t count, struct philox_state *state)
 {
     return guarded(c, (int)CALL_ERROR, [&] {
         std::optional<at::Generator> generator;
         if (i >= 0 && c->values && !value(c, i).isNone())
             generator = value(c, i).toGenerator();
-        philox_take(generator ? &*generator : nullptr, c->device, count, seed, offset);
+        Philox taken = philox_take(generator ? &*generator : nullptr, c->device, count);
+        *state = {taken.seed, taken.offset, nullptr, nullptr};
+        if (taken.seeds) {
+            auto *tensors = static_cast<npu_tensor *>(call_take(c, 2 * sizeof(npu_tensor)));
+            describe(&tensors[0], taken.seeds->unsafeGetTensorImpl());
+            describe(&tensors[1], taken.offsets->unsafeGetTensorImpl());
+            state->seeds = &tensors[0];
+            state->offsets = &tensors[1];
+        }
         return (int)CALL_OK;
     });
 }

@@ -105,6 +105,7 @@ const char *call_exception_text(struct call *c); /* memory of the call */
 void call_exception_drop(struct call *c);
 int call_take_device(struct call *c, size_t bytes, void **data); /* a temporary block on the current stream */
 int call_wait(struct call *c);
+bool call_captured(struct call *c); /* the stream captures a graph: what goes wrong shows when it is executed */
 int call_read(struct call *c, const void *device, size_t bytes, void *host);                        /* waits, copies */
 void *call_text(aclError code, const char *what, const char *function, const char *file, int line); /* malloc'ed */
 

@@ -16,6 +16,8 @@ extern "C" {
 
 #pragma GCC visibility push(default) /* torch_npu._C uses them too */
 
+typedef void *aclmdlRI; /* a captured graph; acl_rt.h has it too */
+
 struct cann_version {
     char text[128], part[4][64], reserved[128];
 };
@@ -43,7 +45,7 @@ void *cann_symbol(const char *name);
 enum { MEMCPY_H2H, MEMCPY_H2D, MEMCPY_D2H, MEMCPY_D2D };
 enum { MALLOC_HUGE_FIRST = 0, HBM_MEM = 1 };
 enum { STREAM_FAST_LAUNCH = 1, STREAM_FAST_SYNC = 2 };
-enum { EVENT_SYNC = 1, EVENT_CAPTURE = 2, EVENT_TIME_LINE = 8 };
+enum { EVENT_SYNC = 1, EVENT_CAPTURE = 2, EVENT_TIME_LINE = 8, EVENT_EXTERNAL = 0x20 };
 
 #pragma GCC visibility pop
 

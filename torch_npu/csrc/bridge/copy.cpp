@@ -13,6 +13,7 @@
 
 #include "boxed.h"
 #include "error.h"
+#include "graph.h"
 #include "host.h"
 #include "metadata.h"
 #include "profile.h"
@@ -164,6 +165,15 @@ static void copy_to_device(Tensor &dst, const Tensor &src, bool non_blocking)
         ACL(aclrtMemcpyAsync, start(dst), bytes, start(src), bytes, MEMCPY_H2D, handle);
         pinned_record(start(src), device, stream);
         return;
+    }
+    if (captures_active() && stream_capture(handle)) {
+        std::string place = python_place ? python_place() : "";
+        TORCH_CHECK(
+            false,
+            "Cannot copy between CPU and NPU tensors during NPU graph capture unless the CPU tensor is pinned and "
+            "the copy is non_blocking: use tensor.pin_memory().to(\"npu\", non_blocking=True), or copy before the "
+            "capture",
+            place.empty() ? "" : " (called at " + place + ")", error_suffix(Module::GRAPH, Kind::NOT_SUPPORT));
     }
     bool idle = cann.extension && cann.extension->stream_idle && cann.extension->stream_idle(handle);
     if (!idle && bytes <= staging_limit) {

@@ -21,6 +21,7 @@ thread_local ThreadState thread_state;
 aclrtStream stream_table[max_devices][max_streams];
 void (*interrupt_check)() = nullptr;
 void (*after_wait)(int device, bool failed) = nullptr;
+std::string (*python_place)() = nullptr;
 
 static std::mutex init_lock;
 static bool initialised;

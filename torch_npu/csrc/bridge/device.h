@@ -89,6 +89,9 @@ void stream_check(int device, int stream); // throws the stream's pending error
 // Set by _C: called now and then while waiting; throws when the user pressed Ctrl-C.
 extern void (*interrupt_check)();
 
+// Set by _C: "file:line in function" of the user's Python code on this thread, "" when there is none.
+extern std::string (*python_place)();
+
 // Host address of device memory, or nullptr (another maker's CANN, guard mode).
 inline void *host_view(const void *device, size_t bytes)
 {

@@ -80,15 +80,32 @@ static std::string compact_text(const std::string &cann_text)
     return "CANN error: " + line;
 }
 
+// What a capture refuses: the place in the user's program, and what to do about it.
+static std::string capture_text(aclError code)
+{
+    bool refused = (code >= 107024 && code <= 107034) || (code >= 107036 && code <= 107038) || code == 507903;
+    if (!refused)
+        return "";
+    std::string place = python_place ? python_place() : "";
+    std::string text = "\nNot permitted during NPU graph capture";
+    if (!place.empty())
+        text += ": called at " + place;
+    if (code == 107027 || code == 107028 || code == 107030)
+        text +=
+            ". The captured work has not run yet, so its values cannot be read or waited for (.item(), .cpu(), print, "
+            "bool(), synchronize); move this out of the captured region";
+    return text + ".";
+}
+
 std::string acl_text(aclError code, const char *call, const char *function, const char *file, int line)
 {
     const char *recent = cann_loaded() ? cann.aclGetRecentErrMsg() : nullptr;
     std::string cann_text = recent ? recent : "";
     if (compact() && !cann_text.empty())
-        return compact_text(cann_text);
+        return compact_text(cann_text) + capture_text(code);
     const char *base = strrchr(file, '/');
     std::string text = std::string(function) + ":" + (base ? base + 1 : file) + ":" + std::to_string(line) +
-                       " NPU function error: " + call + ", error code is " + std::to_string(code) +
+                       " NPU function error: " + call + ", error code is " + std::to_string(code) + capture_text(code) +
                        error_suffix(Module::PTA, Kind::ACL);
     if (!cann_text.empty())
         text += "\n" + cann_text;

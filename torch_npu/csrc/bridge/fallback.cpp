@@ -22,6 +22,7 @@
 #include "boxed.h"
 #include "compound.h"
 #include "error.h"
+#include "graph.h"
 #include "generator.h"
 #include "host.h"
 #include "metadata.h"
@@ -313,8 +314,7 @@ void Run::write_back()
 // A CPU generator for one call of an operator: seeded from the device generator's seed and offset, which moves on.
 static at::Generator cpu_generator(const at::Generator *generator, int device)
 {
-    uint64_t seed, offset;
-    philox_take(generator, device, 4, &seed, &offset);
+    auto [seed, offset, seeds, offsets] = philox_take(generator, device, 4);
     uint64_t mixed = seed ^ (offset * 0x9E3779B97F4A7C15ull);
     mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9ull;
     return at::detail::createCPUGenerator(mixed ^ (mixed >> 27));
@@ -380,6 +380,13 @@ static void check_allowed(const std::string &name)
         "fallback because no kernel is registered for the NPU PrivateUse1 backend, but CPU fallback is disabled by "
         "TORCH_NPU_FALLBACK_CPU_DISABLE=1. (",
         name, " is not implemented for NPU)", error_suffix(Module::OPS, Kind::NOT_SUPPORT));
+    if (captures_active() && current_stream_capturing()) {
+        std::string place = python_place ? python_place() : "";
+        TORCH_CHECK_NOT_IMPLEMENTED(false, "The operator '", name,
+                                    "' has no NPU kernel and would run on the CPU, which an NPU graph cannot capture",
+                                    place.empty() ? "" : ": called at " + place, ". (", name,
+                                    " is not implemented for NPU)", error_suffix(Module::GRAPH, Kind::NOT_SUPPORT));
+    }
 }
 
 void fallback(const c10::OperatorHandle &op, c10::DispatchKeySet, Stack *stack)

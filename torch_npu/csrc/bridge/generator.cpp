@@ -8,6 +8,7 @@
 
 #include "device.h"
 #include "error.h"
+#include "graph.h"
 
 namespace npu
 {
@@ -18,15 +19,44 @@ Generator::Generator(int device)
 {
 }
 
+// The graph that the current stream captures with this generator.
+static Graph::Random *in_graph(const Generator *generator)
+{
+    return captures_active() ? Graph::random(const_cast<Generator *>(generator), generator->device().index()) : nullptr;
+}
+
+static void check_seed(uint64_t seed, uint64_t original)
+{
+    TORCH_CHECK(
+        seed == original,
+        "NPUGeneratorImpl::set_current_seed can be called during stream capture only if new seed is the same as "
+        "the original seed.",
+        error_suffix(Module::PTA, Kind::NOT_SUPPORT));
+}
+
 void Generator::set_current_seed(uint64_t seed)
 {
+    if (Graph::Random *random = in_graph(this)) {
+        check_seed(seed, seed_);
+        random->drawn = -(int64_t)random->base;
+        return;
+    }
     seed_ = seed;
     offset_ = 0;
 }
 
 void Generator::set_offset(uint64_t offset)
 {
-    offset_ = offset;
+    if (Graph::Random *random = in_graph(this))
+        random->drawn = (int64_t)(offset - random->base);
+    else
+        offset_ = offset;
+}
+
+uint64_t Generator::get_offset() const
+{
+    Graph::Random *random = in_graph(this);
+    return random ? random->base + (uint64_t)random->drawn : offset_;
 }
 
 uint64_t Generator::seed()
@@ -39,8 +69,9 @@ uint64_t Generator::seed()
 c10::intrusive_ptr<c10::TensorImpl> Generator::get_state() const
 {
     at::TensorBase state = at::detail::empty_cpu({16}, at::kByte);
+    uint64_t offset = get_offset();
     memcpy(state.mutable_data_ptr(), &seed_, 8);
-    memcpy(static_cast<char *>(state.mutable_data_ptr()) + 8, &offset_, 8);
+    memcpy(static_cast<char *>(state.mutable_data_ptr()) + 8, &offset, 8);
     return state.getIntrusivePtr();
 }
 
@@ -53,10 +84,14 @@ void Generator::set_state(const c10::TensorImpl &state)
     TORCH_CHECK(state.numel() == 16 || state.numel() == 8, "RNG state is wrong size",
                 error_suffix(Module::PTA, Kind::VALUE));
     const char *data = static_cast<const char *>(state.data());
-    memcpy(&seed_, data, 8);
-    offset_ = 0;
+    uint64_t seed, offset = 0;
+    memcpy(&seed, data, 8);
     if (state.numel() == 16)
-        memcpy(&offset_, data + 8, 8);
+        memcpy(&offset, data + 8, 8);
+    if (in_graph(this))
+        check_seed(seed, seed_);
+    seed_ = seed;
+    set_offset(offset);
 }
 
 Generator *Generator::clone_impl() const
@@ -83,16 +118,20 @@ const at::Generator &default_generator(int device)
     return (*all)[device];
 }
 
-void philox_take(const at::Generator *generator, int device, uint64_t count, uint64_t *seed, uint64_t *offset)
+Philox philox_take(const at::Generator *generator, int device, uint64_t count)
 {
     const at::Generator &chosen = generator && generator->defined() ? *generator : default_generator(device);
     TORCH_CHECK(chosen.device().type() == device_type, "Expected a 'npu' device type for generator but found '",
                 chosen.device().type(), "'", error_suffix(Module::PTA, Kind::TYPE));
     auto *own = static_cast<Generator *>(chosen.unsafeGetGeneratorImpl());
     std::lock_guard<std::mutex> lock(own->mutex_);
-    *seed = own->current_seed();
-    *offset = own->get_offset();
-    own->set_offset(*offset + (count + 3) / 4 * 4);
+    uint64_t step = (count + 3) / 4 * 4;
+    if (Graph::Random *random = captures_active() ? Graph::random(own, device) : nullptr) {
+        Philox in_capture{own->current_seed(), (uint64_t)random->drawn, &random->seed, &random->offset};
+        random->drawn += (int64_t)step;
+        return in_capture;
+    }
+    return {own->current_seed(), own->move_on(step), nullptr, nullptr};
 }
 
 } // namespace npu

@@ -117,8 +117,11 @@ struct GuardImpl final : c10::impl::DeviceGuardImplInterface {
         aclrtStream handle = handle_of(stream);
         if (!*event) {
             aclrtEvent made;
-            ACL(aclrtCreateEventWithFlag, &made,
-                EVENT_SYNC | EVENT_CAPTURE | (flag == c10::EventFlag::BACKEND_DEFAULT ? EVENT_TIME_LINE : 0));
+            uint32_t flags = EVENT_SYNC | (flag == c10::EventFlag::BACKEND_DEFAULT ? EVENT_TIME_LINE : 0);
+            if (cann.aclrtCreateEventExWithFlag) // events that graphs can capture
+                ACL(aclrtCreateEventExWithFlag, &made, flags);
+            else
+                ACL(aclrtCreateEventWithFlag, &made, flags | EVENT_CAPTURE);
             *event = made;
         }
         ACL(aclrtRecordEvent, *event, handle);

@@ -51,6 +51,7 @@ struct MemorySegment {
     int device, stream;
     size_t address, total;
     bool large;
+    c10::MempoolId_t pool; // (0, 0): common
     std::vector<MemoryPiece> piece;
 };
 std::vector<MemorySegment> memory_snapshot();
@@ -62,6 +63,7 @@ std::string memory_settings();             // the allocator's configuration as t
 c10::Allocator *pinned_allocator();
 bool pinned_contains(const void *ptr);
 void pinned_record(const void *ptr, int device, int stream); // the host block is read or written by that stream
+void pinned_release(aclmdlRI graph);                         // the graph that read or wrote host blocks is gone
 void pinned_empty_cache();
 struct HostStats {
     c10::CachingAllocator::Stat allocations, segments, allocated_bytes, reserved_bytes;

@@ -18,6 +18,7 @@
 #include "history.h"
 #include "host.h"
 #include "memory.h"
+#include "mempool.h"
 #include "module.h"
 #include "options.h"
 #include "share.h"
@@ -374,12 +375,12 @@ PyObject *snapshot(PyObject *)
             PyList_Append(blocks, block);
             Py_XDECREF(block);
         }
-        PyObject *dict =
-            Py_BuildValue("{s:i,s:K,s:K,s:K,s:K,s:K,s:K,s:s,s:(ii),s:O,s:[],s:N}", "device", segment.device, "address",
-                          (unsigned long long)segment.address, "total_size", (unsigned long long)segment.total,
-                          "allocated_size", allocated, "active_size", active, "requested_size", requested, "stream",
-                          (unsigned long long)segment.stream, "segment_type", segment.large ? "large" : "small",
-                          "segment_pool_id", 0, 0, "is_expandable", Py_False, "frames", "blocks", blocks);
+        PyObject *dict = Py_BuildValue(
+            "{s:i,s:K,s:K,s:K,s:K,s:K,s:K,s:s,s:(KK),s:O,s:[],s:N}", "device", segment.device, "address",
+            (unsigned long long)segment.address, "total_size", (unsigned long long)segment.total, "allocated_size",
+            allocated, "active_size", active, "requested_size", requested, "stream", (unsigned long long)segment.stream,
+            "segment_type", segment.large ? "large" : "small", "segment_pool_id", segment.pool.first,
+            segment.pool.second, "is_expandable", Py_False, "frames", "blocks", blocks);
         PyList_Append(segments, dict);
         Py_XDECREF(dict);
     }
@@ -428,7 +429,7 @@ PyObject *allocator_settings(PyObject *args)
 
 PyObject *allocator_backend(PyObject *)
 {
-    return PyUnicode_FromString("native");
+    return PyUnicode_FromString(changed_allocator() ? "pluggable" : "native");
 }
 
 PyObject *host_stats_dict(const HostStats &s)
@@ -689,8 +690,10 @@ void check_signals()
 extern "C" __attribute__((visibility("default"))) PyObject *PyInit__C()
 {
     interrupt_check = check_signals;
+    python_place = place_in_python;
     PyObject *made = PyModule_Create(&module);
-    if (made && (PyModule_AddFunctions(made, device_methods) || PyModule_AddFunctions(made, profile_methods))) {
+    if (made && (PyModule_AddFunctions(made, device_methods) || PyModule_AddFunctions(made, profile_methods) ||
+                 PyModule_AddFunctions(made, graph_methods))) {
         Py_DECREF(made);
         return nullptr;
     }

@@ -15,6 +15,9 @@ namespace npu
 
 extern PyMethodDef device_methods[];  // module_device.cpp
 extern PyMethodDef profile_methods[]; // module_profile.cpp
+extern PyMethodDef graph_methods[];   // module_graph.cpp
+
+std::string place_in_python(); // for python_place (device.h)
 
 // A METH_VARARGS function from one that may throw. nullptr without an error stands for None, so that a function that
 // has given the GIL back need not touch None's count.

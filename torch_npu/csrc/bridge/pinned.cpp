@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Pinned host memory (memory.h): blocks from aclrtMallocHost in power-of-two sizes, kept for reuse. A block that a
-// stream may still be reading or writing waits for an event first. Lock: one.
+// stream may still be reading or writing waits for an event first; one that a graph reads or writes waits until the
+// graph is gone. Lock: one.
+#include "version.h"
+
+#if TORCH_VERSION_MINOR >= 12
+#include <ATen/core/CachingHostAllocator.h>
+#endif
+
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <vector>
 
 #include "error.h"
+#include "graph.h"
 #include "memory.h"
 
 namespace npu
@@ -16,6 +25,7 @@ struct HostBlock {
     size_t size;
     bool used;
     std::vector<aclrtEvent> events;
+    std::vector<aclmdlRI> graphs;
 };
 
 struct HostMemory {
@@ -38,6 +48,8 @@ static int class_of(size_t size)
 
 static bool finished(HostBlock *block)
 {
+    if (!block->graphs.empty())
+        return false;
     while (!block->events.empty()) {
         int done = 0;
         if (!cann.aclrtQueryEventStatus(block->events.back(), &done) && !done)
@@ -90,7 +102,7 @@ static HostBlock *take(size_t bytes)
         use_device(current_device());
         void *ptr = nullptr;
         ACL(aclrtMallocHost, &ptr, (size_t)1 << size_class);
-        block = new HostBlock{static_cast<char *>(ptr), (size_t)1 << size_class, true, {}};
+        block = new HostBlock{static_cast<char *>(ptr), (size_t)1 << size_class, true, {}, {}};
         memory.all[block->ptr] = block;
         memory.stats.segments.increase(1);
         memory.stats.reserved_bytes.increase(block->size);
@@ -130,11 +142,24 @@ void pinned_record(const void *ptr, int device, int stream)
     HostBlock *block = find(memory, ptr);
     if (!block)
         return;
+    if (aclmdlRI graph = captures_active() ? stream_capture(stream_handle(device, stream)) : nullptr) {
+        if (std::find(block->graphs.begin(), block->graphs.end(), graph) == block->graphs.end())
+            block->graphs.push_back(graph);
+        return;
+    }
     aclrtEvent event;
     use_device(device);
     ACL(aclrtCreateEventWithFlag, &event, EVENT_SYNC);
     block->events.push_back(event);
     ACL(aclrtRecordEvent, event, stream_handle(device, stream));
+}
+
+void pinned_release(aclmdlRI graph)
+{
+    HostMemory &memory = host_memory();
+    std::lock_guard<std::mutex> lock(memory.lock);
+    for (auto &[ptr, block] : memory.all)
+        block->graphs.erase(std::remove(block->graphs.begin(), block->graphs.end(), graph), block->graphs.end());
 }
 
 void pinned_empty_cache()
@@ -168,24 +193,82 @@ HostStats pinned_stats(bool reset_peak, bool reset_accumulated)
     return memory.stats;
 }
 
+static c10::DataPtr pinned_data(size_t bytes)
+{
+    if (!bytes)
+        return {nullptr, c10::DeviceType::CPU};
+    HostBlock *block = take(bytes);
+    return {block->ptr, block, &give, c10::DeviceType::CPU};
+}
+
+#if TORCH_VERSION_MINOR >= 12
+struct PinnedAllocator final : at::HostAllocator {
+    c10::DataPtr allocate(size_t bytes) override
+    {
+        return pinned_data(bytes);
+    }
+    void copy_data(void *dest, const void *src, std::size_t count) const override
+    {
+        default_copy_data(dest, src, count);
+    }
+    bool record_event(void *ptr, void *, c10::Stream stream) override
+    {
+        pinned_record(ptr, stream.device_index(), (int)stream.id());
+        return true;
+    }
+    void empty_cache() override
+    {
+        pinned_empty_cache();
+    }
+    at::HostStats get_stats() override
+    {
+        HostStats own = pinned_stats();
+        at::HostStats stats;
+        stats.active_requests = own.allocations;
+        stats.active_bytes = own.allocated_bytes;
+        stats.allocations = own.segments;
+        stats.allocated_bytes = own.reserved_bytes;
+        return stats;
+    }
+    void reset_accumulated_stats() override
+    {
+        pinned_stats(false, true);
+    }
+    void reset_peak_stats() override
+    {
+        pinned_stats(true, false);
+    }
+};
+#else
 struct PinnedAllocator final : c10::Allocator {
     c10::DataPtr allocate(size_t bytes) override
     {
-        if (!bytes)
-            return {nullptr, c10::DeviceType::CPU};
-        HostBlock *block = take(bytes);
-        return {block->ptr, block, &give, c10::DeviceType::CPU};
+        return pinned_data(bytes);
     }
     void copy_data(void *dest, const void *src, std::size_t count) const override
     {
         default_copy_data(dest, src, count);
     }
 };
+#endif
+
+static PinnedAllocator *allocator()
+{
+    static PinnedAllocator *const made = new PinnedAllocator;
+    return made;
+}
 
 c10::Allocator *pinned_allocator()
 {
-    static PinnedAllocator *const allocator = new PinnedAllocator;
-    return allocator;
+    return allocator();
 }
+
+#if TORCH_VERSION_MINOR >= 12
+// torch.accelerator's functions for host memory ask it.
+static const bool registered = [] {
+    at::setHostAllocator(device_type, allocator());
+    return true;
+}();
+#endif
 
 } // namespace npu

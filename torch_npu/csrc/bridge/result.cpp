@@ -14,6 +14,7 @@
 
 #include "boxed.h"
 #include "error.h"
+#include "graph.h"
 #include "metadata.h"
 #include "variables.h"
 
@@ -378,6 +379,11 @@ int call_wait(call *c)
         record_exception(c);
         return CALL_ERROR;
     }
+}
+
+bool call_captured(call *c)
+{
+    return captures_active() && stream_capture(c->stream);
 }
 
 int call_read(call *c, const void *device, size_t bytes, void *host)

@@ -278,7 +278,7 @@ int tensor_item(struct call *c, const struct npu_tensor *t, struct npu_scalar *v
 
 int call_sync(struct call *c)
 {
-    return c->status != CALL_OK ? CALL_ERROR : call_wait(c);
+    return c->status != CALL_OK ? CALL_ERROR : call_captured(c) ? CALL_OK : call_wait(c);
 }
 
 int tensor_read(struct call *c, const struct npu_tensor *t, void *host)

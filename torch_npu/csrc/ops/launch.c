@@ -204,7 +204,7 @@ static void read_shape(struct call *c, const aclTensor *tensor, const char *name
 {
     int64_t *dims = NULL;
     uint64_t n = 0;
-    if (call_sync(c))
+    if (call_wait(c))
         return;
     aclnnStatus status = cann.aclGetViewShape(tensor, &dims, &n);
     if (status)

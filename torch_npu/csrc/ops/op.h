@@ -119,8 +119,14 @@ bool tensor_contiguous(const struct npu_tensor *t);
 int32_t wrap_dim(struct call *c, int64_t dim, int32_t rank);
 
 /* ---- random numbers ---- */
-/* Philox seed and offset of the generator argument i (or the default one if None / i < 0); advances it by `count`. */
-int philox(struct call *c, int i, uint64_t count, uint64_t *seed, uint64_t *offset);
+/* Philox seed and offset of the generator argument i (or the default one if None / i < 0); advances it by `count`.
+ * Inside a graph both are read when it is executed: from two tensors of one int64 each, `offset` being added to the
+ * second. */
+struct philox_state {
+    uint64_t seed, offset;
+    const struct npu_tensor *seeds, *offsets; /* NULL outside a graph */
+};
+int philox(struct call *c, int i, uint64_t count, struct philox_state *state);
 
 /* ---- launching ---- */
 /* An aclnn operator and how it is called: one letter per parameter of GetWorkspaceSize, in order:

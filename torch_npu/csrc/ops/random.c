@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Random numbers and dropout. Every operator takes its own offset of the generator's Philox stream. */
+/* Random numbers and dropout. Every operator takes its own offset of the generator's Philox stream.
+ *
+ * Inside a graph seed and offset are tensors, which CANN takes for normal, uniform and integer numbers, masks and
+ * multinomial; the others are made of those. */
 #include <math.h>
 #include <string.h>
 
@@ -9,6 +12,11 @@ static struct aclnn normal = ACLNN("aclnnInplaceNormal", "Tffii"), uniform = ACL
 static struct aclnn exponential = ACLNN("aclnnSimThreadExponential", "Tidii");
 static struct aclnn integers = ACLNN("aclnnInplaceRandom", "Tiiii"),
                     any = ACLNN("aclnnInplaceRandomWithoutFromTo", "Tii");
+/* the same with seed and offset in tensors */
+static struct aclnn normal_seeded = ACLNN("aclnnInplaceNormalTensor", "TffTTi"),
+                    uniform_seeded = ACLNN("aclnnInplaceUniformTensor", "TddTTu"),
+                    integers_seeded = ACLNN("aclnnInplaceRandomTensor", "TiiTTi"),
+                    any_seeded = ACLNN("aclnnInplaceRandomWithoutFromToTensor", "TTTi");
 static struct aclnn muls = ACLNN("aclnnInplaceMuls", "TS"), adds = ACLNN("aclnnInplaceAdds", "TSS");
 
 enum { DRAWS = 10 }; /* how far an operator moves the generator, as the official one does */
@@ -18,14 +26,34 @@ static bool takes_float(aclDataType t)
     return t == ACL_FLOAT || t == ACL_DOUBLE || t == ACL_FLOAT16 || t == ACL_BF16;
 }
 
-struct seeds {
-    uint64_t seed, offset;
-};
-
-static int draw(struct call *c, int generator, struct seeds *s)
+static int draw(struct call *c, int generator, struct philox_state *s)
 {
-    return philox(c, generator, DRAWS, &s->seed, &s->offset);
+    return philox(c, generator, DRAWS, s);
 }
+
+/* Launches the operator of the two that fits the state; before and after: its arguments around seed and offset (with
+ * something after it is one that looks at its input's values). */
+static int launch_seeded(struct call *c, struct aclnn *numbers, struct aclnn *tensors, const struct philox_state *s,
+                         const union aclnn_value *before, int n_before, const union aclnn_value *after, int n_after)
+{
+    union aclnn_value v[12] = {{0}};
+    int n = 0;
+    for (int i = 0; i < n_before; i++)
+        v[n++] = before[i];
+    if (s->seeds) {
+        v[n++].t = s->seeds;
+        v[n++].t = s->offsets;
+    } else {
+        v[n++].i = (int64_t)s->seed;
+    }
+    v[n++].i = (int64_t)s->offset;
+    for (int i = 0; i < n_after; i++)
+        v[n++] = after[i];
+    struct aclnn *op = s->seeds ? tensors : numbers;
+    return n_after ? index_launch(c, op, v, CALL_RUNTIME_ERROR) : launch(c, op, v);
+}
+#define BEFORE(...)                                                                                                    \
+    (const union aclnn_value[]){__VA_ARGS__}, sizeof((union aclnn_value[]){__VA_ARGS__}) / sizeof(union aclnn_value)
 
 /* The in-place operators' result, or NULL when there is nothing (more) to do. */
 static struct npu_tensor *filled(struct call *c)
@@ -56,17 +84,13 @@ static int scale_shift(struct call *c, const struct npu_tensor *out, double scal
 
 static int fill_normal(struct call *c, const struct npu_tensor *out, double mean, double deviation, int generator)
 {
-    struct seeds s;
+    struct philox_state s;
     if (draw(c, generator, &s))
         return CALL_ERROR;
     /* the operator's numbers are floats: what a double has beyond that is applied afterwards */
     bool exact = out->dtype != ACL_DOUBLE || ((double)(float)mean == mean && (double)(float)deviation == deviation);
-    if (launch(c, &normal,
-               (union aclnn_value[]){{.t = out},
-                                     {.d = exact ? mean : 0},
-                                     {.d = exact ? deviation : 1},
-                                     {.i = (int64_t)s.seed},
-                                     {.i = (int64_t)s.offset}}))
+    if (launch_seeded(c, &normal, &normal_seeded, &s,
+                      BEFORE({.t = out}, {.d = exact ? mean : 0}, {.d = exact ? deviation : 1}), NULL, 0))
         return CALL_ERROR;
     return exact ? CALL_OK : scale_shift(c, out, deviation, mean);
 }
@@ -98,12 +122,10 @@ static int run_log_normal(struct call *c, const struct aten_row *row)
 
 static int fill_uniform(struct call *c, const struct npu_tensor *out, double from, double to, int generator)
 {
-    struct seeds s;
+    struct philox_state s;
     if (draw(c, generator, &s))
         return CALL_ERROR;
-    return launch(
-        c, &uniform,
-        (union aclnn_value[]){{.t = out}, {.d = from}, {.d = to}, {.i = (int64_t)s.seed}, {.i = (int64_t)s.offset}});
+    return launch_seeded(c, &uniform, &uniform_seeded, &s, BEFORE({.t = out}, {.d = from}, {.d = to}), NULL, 0);
 }
 
 static int run_uniform(struct call *c, const struct aten_row *row)
@@ -126,11 +148,28 @@ static int run_uniform(struct call *c, const struct aten_row *row)
     return out ? fill_uniform(c, out, from, to, 3) : nothing(c);
 }
 
+static struct aclnn log_ = ACLNN("aclnnInplaceLog", "T"), clamp_ = ACLNN("aclnnClamp", "TSST");
+
 static int fill_exponential(struct call *c, const struct npu_tensor *out, double rate, int generator)
 {
-    struct seeds s;
+    struct philox_state s;
     if (draw(c, generator, &s))
         return CALL_ERROR;
+    if (s.seeds) { /* -log(1 - u) / rate */
+        const double below_one = out->dtype == ACL_DOUBLE ? 1 - 0x1p-53 : 1 - 0x1p-24;
+        struct npu_scalar minus = number(-1), one = number(1), scale = number(-1 / rate);
+        struct npu_scalar low = number(0), high = number(below_one);
+        const struct npu_tensor *u =
+            out->dtype == ACL_FLOAT || out->dtype == ACL_DOUBLE ? out : temp(c, ACL_FLOAT, out->rank, out->size);
+        if (launch_seeded(c, &uniform, &uniform_seeded, &s, BEFORE({.t = u}, {.d = 0}, {.d = 1}), NULL, 0) ||
+            launch(c, &clamp_, (union aclnn_value[]){{.t = u}, {.s = &low}, {.s = &high}, {.t = u}}) ||
+            launch(c, &muls, (union aclnn_value[]){{.t = u}, {.s = &minus}}) ||
+            launch(c, &adds, (union aclnn_value[]){{.t = u}, {.s = &one}, {.s = &one}}) ||
+            launch(c, &log_, (union aclnn_value[]){{.t = u}}) ||
+            launch(c, &muls, (union aclnn_value[]){{.t = u}, {.s = &scale}}))
+            return CALL_ERROR;
+        return u == out ? CALL_OK : copy_tensor(c, out, u);
+    }
     return launch(
         c, &exponential,
         (union aclnn_value[]){
@@ -255,15 +294,15 @@ static int run_random(struct call *c, const struct aten_row *row)
             return CALL_FALLBACK; /* for PyTorch's text */
     }
     const struct npu_tensor *out = filled(c);
-    struct seeds s;
+    struct philox_state s;
     if (!out || draw(c, row->code + 1, &s))
         return nothing(c);
     if (any_value)
-        return launch(c, &any, (union aclnn_value[]){{.t = out}, {.i = (int64_t)s.seed}, {.i = (int64_t)s.offset}});
-    return launch(
-        c, &integers,
-        (union aclnn_value[]){{.t = out}, {.i = from}, {.i = to}, {.i = (int64_t)s.seed}, {.i = (int64_t)s.offset}});
+        return launch_seeded(c, &any, &any_seeded, &s, BEFORE({.t = out}), NULL, 0);
+    return launch_seeded(c, &integers, &integers_seeded, &s, BEFORE({.t = out}, {.i = from}, {.i = to}), NULL, 0);
 }
+
+static struct aclnn sort = ACLNN("aclnnSort", "TbibTT");
 
 static int run_randperm(struct call *c, const struct aten_row *row)
 {
@@ -279,9 +318,18 @@ static int run_randperm(struct call *c, const struct aten_row *row)
     if (n - 1 > high || (!takes_float(given->dtype) && !is_integral(given->dtype, false)))
         return CALL_FALLBACK;
     const struct npu_tensor *out = result(c, 0, given->dtype, 1, &n);
-    struct seeds s;
+    struct philox_state s;
     if (call_failed(c) || !n || draw(c, 1, &s))
         return nothing(c);
+    if (s.seeds) { /* the order of random keys */
+        const struct npu_tensor *keys = temp(c, ACL_INT64, 1, &n), *sorted = temp(c, ACL_INT64, 1, &n),
+                                *order = given->dtype == ACL_INT64 ? out : temp(c, ACL_INT64, 1, &n);
+        if (launch_seeded(c, &any, &any_seeded, &s, BEFORE({.t = keys}), NULL, 0) ||
+            launch(c, &sort,
+                   (union aclnn_value[]){{.t = keys}, {.i = 1}, {.i = 0}, {.i = 0}, {.t = sorted}, {.t = order}}))
+            return CALL_ERROR;
+        return order == out ? CALL_OK : copy_tensor(c, out, order);
+    }
     return launch(c, row->aclnn,
                   (union aclnn_value[]){{.i = n}, {.i = (int64_t)s.seed}, {.i = (int64_t)s.offset}, {.t = out}});
 }
@@ -290,6 +338,31 @@ static int run_randperm(struct call *c, const struct aten_row *row)
 
 static struct aclnn by_number = ACLNN("aclnnInplaceBernoulli", "TSii"),
                     by_tensor = ACLNN("aclnnInplaceBernoulliTensor", "TTii");
+
+static struct aclnn less_number = ACLNN("aclnnLtScalar", "TST"), less_tensor = ACLNN("aclnnLtTensor", "TTT");
+
+/* 1 where a uniform number is less than p, a number or a tensor. */
+static int bernoulli_seeded(struct call *c, const struct npu_tensor *out, const struct npu_scalar *p,
+                            const struct npu_tensor *each, const struct philox_state *s)
+{
+    const struct npu_tensor *u = temp(c, each && each->dtype == ACL_DOUBLE ? ACL_DOUBLE : ACL_FLOAT, out->rank,
+                                      out->size),
+                            *less = out->dtype == ACL_BOOL ? out : temp(c, ACL_BOOL, out->rank, out->size);
+    if (launch_seeded(c, &uniform, &uniform_seeded, s, BEFORE({.t = u}, {.d = 0}, {.d = 1}), NULL, 0))
+        return CALL_ERROR;
+    int status = each ? launch(c, &less_tensor, (union aclnn_value[]){{.t = u}, {.t = each}, {.t = less}})
+                      : launch(c, &less_number, (union aclnn_value[]){{.t = u}, {.s = p}, {.t = less}});
+    return status || less == out ? status : copy_tensor(c, out, less);
+}
+
+static int bernoulli_number(struct call *c, const struct npu_tensor *out, const struct npu_scalar *p,
+                            const struct philox_state *s)
+{
+    if (s->seeds)
+        return bernoulli_seeded(c, out, p, NULL, s);
+    return launch(c, &by_number,
+                  (union aclnn_value[]){{.t = out}, {.s = p}, {.i = (int64_t)s->seed}, {.i = (int64_t)s->offset}});
+}
 
 static bool takes_number(aclDataType t)
 {
@@ -306,12 +379,10 @@ static int run_bernoulli(struct call *c, const struct aten_row *row)
         return CALL_FALLBACK;
     const struct npu_tensor *out = filled(c);
     struct npu_scalar probability = number(p);
-    struct seeds s;
+    struct philox_state s;
     if (!out || draw(c, 2, &s))
         return nothing(c);
-    return launch(
-        c, &by_number,
-        (union aclnn_value[]){{.t = out}, {.s = &probability}, {.i = (int64_t)s.seed}, {.i = (int64_t)s.offset}});
+    return bernoulli_number(c, out, &probability, &s);
 }
 
 /* bernoulli_.Tensor(self, p, generator) and bernoulli.out(self, generator, out): self gives the probabilities */
@@ -328,9 +399,11 @@ static int run_bernoulli_tensor(struct call *c, const struct aten_row *row)
     if (rank < 0)
         return CALL_ERROR;
     const struct npu_tensor *out = result(c, 0, given->dtype, rank, size);
-    struct seeds s;
+    struct philox_state s;
     if (call_failed(c) || !tensor_numel(out) || draw(c, out_form ? 1 : 2, &s))
         return nothing(c);
+    if (s.seeds)
+        return bernoulli_seeded(c, out, NULL, p, &s);
     return index_launch(c, &by_tensor,
                         (union aclnn_value[]){{.t = out}, {.t = p}, {.i = (int64_t)s.seed}, {.i = (int64_t)s.offset}},
                         CALL_RUNTIME_ERROR);
@@ -338,6 +411,7 @@ static int run_bernoulli_tensor(struct call *c, const struct aten_row *row)
 
 static struct aclnn normal_ft = ACLNN("aclnnNormalFloatTensor", "fTiiT"),
                     normal_tf = ACLNN("aclnnNormalTensorFloat", "TfiiT");
+static struct aclnn mul_ = ACLNN("aclnnInplaceMul", "TT"), add_ = ACLNN("aclnnInplaceAdd", "TTS");
 static struct aclnn normal_tt = ACLNN("aclnnNormalTensorTensor", "TTiiT");
 
 enum { MEAN_TENSOR = 1, STD_TENSOR = 2 };
@@ -363,14 +437,26 @@ static int run_normal_tensor(struct call *c, const struct aten_row *row)
     if (rank < 0)
         return CALL_ERROR;
     const struct npu_tensor *out = result(c, 0, dtype, rank, size);
-    struct seeds s;
+    struct philox_state s;
     if (call_failed(c) || !tensor_numel(out) || draw(c, 2, &s))
         return nothing(c);
+    if (s.seeds) { /* standard normals, scaled and shifted */
+        struct npu_scalar scale = number(v[1].d), shift = number(v[0].d), one = number(1);
+        if (launch_seeded(c, &normal, &normal_seeded, &s, BEFORE({.t = out}, {.d = 0}, {.d = 1}), NULL, 0) ||
+            (row->code & STD_TENSOR ? launch(c, &mul_, (union aclnn_value[]){{.t = out}, {.t = v[1].t}})
+                                    : launch(c, &muls, (union aclnn_value[]){{.t = out}, {.s = &scale}})))
+            return CALL_ERROR;
+        return row->code & MEAN_TENSOR
+                   ? launch(c, &add_, (union aclnn_value[]){{.t = out}, {.t = v[0].t}, {.s = &one}})
+                   : launch(c, &adds, (union aclnn_value[]){{.t = out}, {.s = &shift}, {.s = &one}});
+    }
     v[2].i = (int64_t)s.seed;
     v[3].i = (int64_t)s.offset;
     v[4].t = out;
     return index_launch(c, row->aclnn, v, CALL_RUNTIME_ERROR);
 }
+
+static struct aclnn multinomial_seeded = ACLNN("aclnnMultinomialTensor", "TibTTiT");
 
 static int run_multinomial(struct call *c, const struct aten_row *row)
 {
@@ -390,17 +476,11 @@ static int run_multinomial(struct call *c, const struct aten_row *row)
     if (self->rank == 1)
         size[0] = samples;
     const struct npu_tensor *out = result(c, 0, ACL_INT64, self->rank, size);
-    struct seeds s;
+    struct philox_state s;
     if (call_failed(c) || !tensor_numel(out) || draw(c, 3, &s))
         return nothing(c);
-    return index_launch(c, row->aclnn,
-                        (union aclnn_value[]){{.t = self},
-                                              {.i = samples},
-                                              {.i = replacement},
-                                              {.i = (int64_t)s.seed},
-                                              {.i = (int64_t)s.offset},
-                                              {.t = out}},
-                        CALL_RUNTIME_ERROR);
+    return launch_seeded(c, row->aclnn, &multinomial_seeded, &s,
+                         BEFORE({.t = self}, {.i = samples}, {.i = replacement}), &(union aclnn_value){.t = out}, 1);
 }
 
 /* ---- dropout: a mask of bool, as PyTorch's is ---- */
@@ -427,11 +507,10 @@ static int run_dropout(struct call *c, const struct aten_row *row)
         return copy_tensor(c, out, self);
     }
     struct npu_scalar keep = number(1 - p);
-    struct seeds s;
+    struct philox_state s;
     if (draw(c, -1, &s))
         return CALL_ERROR;
-    if (launch(c, &by_number,
-               (union aclnn_value[]){{.t = mask}, {.s = &keep}, {.i = (int64_t)s.seed}, {.i = (int64_t)s.offset}}))
+    if (bernoulli_number(c, mask, &keep, &s))
         return CALL_ERROR;
     return launch(c, &masked_scale,
                   (union aclnn_value[]){{.t = self}, {.t = mask}, {.d = p < 1 ? 1 / (1 - p) : 0}, {.t = out}});
