@@ -26,6 +26,7 @@ RUNS = [
     ("Ascend910B1", {"TASK_QUEUE_ENABLE": "0"}, "program.py"),
     ("Ascend910B1", {}, "program.py"),
     ("Ascend910B1", {}, "profiling.py"),
+    ("Ascend910B1", {}, "ddp.py"),
 ]
 
 
