@@ -31,16 +31,20 @@ suite layers "$python" tools/layers.py
 suite style make -s style
 suite c-tests ctest --test-dir $build --output-on-failure -j2
 suite torch-tests "$python" -m pytest -q -x --timeout 300 -p no:cacheprovider tests/torch
+suite dist-tests "$python" -m pytest -q -x --timeout 300 -p no:cacheprovider tests/distributed
 suite hugging-face "$python" -m pytest -q --timeout 300 -p no:cacheprovider tests/hf
 suite first-run "$python" examples/first_run.py
+suite run-ddp "$python" examples/ddp.py --ranks 1,2,8 --epochs 4
 suite field-cases tests/cases.sh
 suite conformance tests/conformance/run.sh quick
 suite official-wheel "$python" tests/swap/swap.py
 if [ "$mode" = all ]; then
     suite asan make -s asan
     suite tsan make -s tsan
+    suite dist-long env ANYNPU_LONG=1 "$python" -m pytest -q -x --timeout 3600 -p no:cacheprovider tests/distributed
     suite conformance-full tests/conformance/run.sh full
     suite bench "$python" tests/bench/bench.py --out $build/bench.json
+    suite bench-distributed "$python" tests/bench/distributed.py --out $build/distributed.json
 fi
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

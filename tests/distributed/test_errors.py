@@ -141,7 +141,10 @@ def test_killed_rank(own_pool, seed):
 def dumped(rank, world, prefix):
     alone(rank, world, "async")
     if rank == 0:
-        time.sleep(1)
+        until = time.time() + 30
+        while not os.path.exists(prefix + "0") and time.time() < until:
+            time.sleep(0.1)
+        time.sleep(0.5)
         with open(prefix + "0", "rb") as file:
             entries = pickle.load(file)["entries"]
         assert entries[-1]["profiling_name"] == "hccl:all_reduce" and entries[-1]["state"] != "completed"

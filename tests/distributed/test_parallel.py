@@ -77,11 +77,8 @@ def ddp(rank, world, options):
 def hooks(rank, world):
     from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
 
-    for hook, rtol in (
-        (default_hooks.allreduce_hook, 1e-4),
-        (default_hooks.fp16_compress_hook, 2e-2),
-        (default_hooks.bf16_compress_hook, 5e-2),
-    ):
+    # PyTorch keeps bf16_compress_hook for NCCL and XCCL.
+    for hook, rtol in ((default_hooks.allreduce_hook, 1e-4), (default_hooks.fp16_compress_hook, 2e-2)):
         net = DDP(make_net().npu())
         net.register_comm_hook(None, hook)
         steps_of(net, rank, world)

@@ -264,6 +264,16 @@ std::string Communicator::name() const
 }
 
 // ---- what is under way ----
+// The operation's event has come; that of a failed one too, which the flight recorder keeps as not completed.
+static void note_end(const Operation &operation, HcclComm comm)
+{
+    HcclResult result = HCCL_SUCCESS;
+    if (operation.record && comm && hccl().HcclGetCommAsyncError)
+        hccl().HcclGetCommAsyncError(comm, &result);
+    if (!result)
+        recorder_finish(operation);
+}
+
 void Communicator::add(std::shared_ptr<Operation> operation)
 {
     std::vector<std::shared_ptr<Operation>> finished; // dropped without the lock
@@ -271,7 +281,7 @@ void Communicator::add(std::shared_ptr<Operation> operation)
     while (!under_way.empty() && under_way.front()->done()) {
         finished.push_back(std::move(under_way.front()));
         under_way.pop_front();
-        recorder_finish(*finished.back());
+        note_end(*finished.back(), comm);
     }
     under_way.push_back(std::move(operation));
 }
@@ -280,7 +290,7 @@ std::shared_ptr<Operation> Communicator::oldest()
 {
     std::lock_guard<std::mutex> lock(state);
     while (!under_way.empty() && under_way.front()->done()) {
-        recorder_finish(*under_way.front());
+        note_end(*under_way.front(), comm);
         under_way.pop_front();
     }
     return under_way.empty() ? nullptr : under_way.front();
@@ -306,8 +316,13 @@ std::string Communicator::failure()
     if (comm && failed.empty() && hccl().HcclGetCommAsyncError && !hccl().HcclGetCommAsyncError(comm, &result) &&
         result) {
         use_device(device);
-        if (cann.extension && cann.extension->stream_error) // takes the text of the task that failed
-            cann.extension->stream_error(stream_handle(device, stream));
+        // The failed task's error is still with its stream, which may be the caller's: told once, it must not come
+        // again.
+        int newest = __atomic_load_n(&last_stream, __ATOMIC_RELAXED);
+        for (int s : {newest, stream})
+            if (s >= 0 && cann.extension && cann.extension->stream_error)
+                if (cann.extension->stream_error(stream_handle(device, s)))
+                    break;
         failed = hccl_text(result, "HcclGetCommAsyncError", "Communicator", __FILE__, __LINE__);
     }
     return failed;

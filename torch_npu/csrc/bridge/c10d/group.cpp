@@ -215,7 +215,7 @@ void ProcessGroupHCCL::launch_on(const std::shared_ptr<Communicator> &comm, cons
         keep_until_done(outputs, wrapped);
     }
     comm->last = operation->end;
-    comm->last_stream = stream;
+    __atomic_store_n(&comm->last_stream, stream, __ATOMIC_RELAXED); // also read without the lock
     comm->add(operation);
     work.launched(comm, std::move(operation));
     work.end_profile();

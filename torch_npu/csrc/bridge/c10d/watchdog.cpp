@@ -8,6 +8,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <set>
 #include <thread>
 
 #include "../variables.h"
@@ -33,27 +35,25 @@ std::string Operation::text(int rank) const
                     ", NumelOut=", numel_out, ", Timeout(ms)=", timeout.count(), ")");
 }
 
+// Communicators whose failure has been told; the watchdog's own.
+static std::set<const Communicator *> told;
+
 static void look_at(Communicator &one)
 {
-    std::shared_ptr<Operation> operation = one.oldest();
-    if (!operation)
-        return;
     std::string why = one.failure();
-    if (why.empty()) {
+    std::shared_ptr<Operation> operation = one.oldest();
+    std::string what = operation ? operation->text(one.rank) : std::string("a collective");
+    if (why.empty() && operation && operation->timeout.count() > 0) {
         auto age = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - operation->began);
-        if (operation->timeout.count() <= 0 || age < operation->timeout + grace)
-            return;
-        why = c10::str("[Rank ", one.world_rank,
-                       "] Watchdog caught collective operation timeout: ", operation->text(one.rank), " ran for ",
-                       age.count(), " milliseconds before timing out.", error_suffix(Module::DIST, Kind::TIMEOUT));
-    } else if (operation->reported) {
+        if (age >= operation->timeout + grace)
+            why = c10::str("[Rank ", one.world_rank, "] Watchdog caught collective operation timeout: ", what,
+                           " ran for ", age.count(), " milliseconds before timing out.",
+                           error_suffix(Module::DIST, Kind::TIMEOUT));
+    }
+    if (why.empty() || !told.insert(&one).second)
         return;
-    }
-    if (!operation->reported) {
-        operation->reported = true;
-        TORCH_WARN("[Rank ", one.world_rank, "] ", operation->text(one.rank), " failed: ", why);
-        recorder_dump_on_failure(one.world_rank);
-    }
+    TORCH_WARN("[Rank ", one.world_rank, "] ", what, " failed: ", why);
+    recorder_dump_on_failure(one.world_rank);
     one.abort(why);
 }
 
@@ -63,6 +63,9 @@ static void watch()
     for (;;) {
         std::this_thread::sleep_for(period);
         auto alive = Communicator::all();
+        std::erase_if(told, [&](auto *gone) {
+            return std::none_of(alive.begin(), alive.end(), [&](auto &one) { return one.get() == gone; });
+        });
         for (auto &one : alive) {
             try {
                 look_at(*one);

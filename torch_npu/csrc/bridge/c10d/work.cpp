@@ -89,7 +89,10 @@ void HcclWork::wait_host(milliseconds timeout)
 {
     auto until = Clock::now() + timeout;
     while (!operation->end->wait_host(50)) {
-        comm->check();
+        if (!comm->failure().empty()) {
+            operation->end->wait_host(2000); // its task is about to give up
+            break;
+        }
         if (interrupt_check)
             interrupt_check();
         if (timeout != kNoTimeout && Clock::now() > until) {
@@ -101,6 +104,8 @@ void HcclWork::wait_host(milliseconds timeout)
             throw c10::DistBackendError({__func__, __FILE__, static_cast<uint32_t>(__LINE__)}, text);
         }
     }
+    if (!comm->failure().empty() && cann.extension && cann.extension->stream_error)
+        cann.extension->stream_error(stream_handle(comm->device, operation->stream)); // told here, not again
     comm->check();
 }
 
