@@ -36,6 +36,20 @@ static void lay_out(struct board *b, uint32_t n, uintptr_t base)
     b->bytes = at;
 }
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct board *boards;
+
+static struct board *keep(struct board *b, int fd)
+{
+    pthread_mutex_lock(&lock);
+    b->fd = fd;
+    b->users = 1;
+    b->next = boards;
+    boards = b;
+    pthread_mutex_unlock(&lock);
+    return b;
+}
+
 static struct board *map_board(uint32_t n, int fd, bool fresh)
 {
     struct board *b = calloc(1, sizeof *b), sizes;
@@ -53,7 +67,7 @@ static struct board *map_board(uint32_t n, int fd, bool fresh)
     return b;
 }
 
-struct board *board_new(uint32_t n, int *out)
+struct board *board_new(uint32_t n)
 {
     int fd = memfd_create("anynpu-board", MFD_CLOEXEC);
     struct board *b = fd >= 0 ? map_board(n, fd, true) : NULL;
@@ -66,30 +80,67 @@ struct board *board_new(uint32_t n, int *out)
     }
     b->head->n = n;
     b->head->magic = MAGIC;
-    *out = fd;
+    return keep(b, fd);
+}
+
+/* The board of this process with that descriptor, one more user of it. */
+static struct board *own(int32_t fd)
+{
+    pthread_mutex_lock(&lock);
+    struct board *b = boards;
+    while (b && b->fd != fd)
+        b = b->next;
+    if (b)
+        b->users++;
+    pthread_mutex_unlock(&lock);
     return b;
 }
 
 struct board *board_open(uint32_t n, int32_t pid, int32_t fd)
 {
+    struct board *mine = pid == (int32_t)getpid() ? own(fd) : NULL;
+    if (mine)
+        return mine;
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, (int)fd);
     int got = open(path, O_RDWR | O_CLOEXEC);
     struct board *b = got >= 0 ? map_board(n, got, false) : NULL;
-    if (!b || b->head->magic != MAGIC || b->head->n != n) {
+    bool good = b && b->head->magic == MAGIC && b->head->n == n;
+    if (!good)
         hccl_fail(HCCL_E_MEMORY, EI_RESOURCE "cannot map the memory that process %d shares: %s", (int)pid,
                   b ? "it is another kind" : strerror(errno));
-        if (b)
-            board_free(b);
-        b = NULL;
+    if (b && !good) {
+        munmap(b->head, b->bytes);
+        free(b);
     }
     if (got >= 0)
         close(got);
-    return b;
+    return good ? keep(b, -1) : NULL;
+}
+
+void board_seal(struct board *b)
+{
+    pthread_mutex_lock(&lock);
+    if (b->fd >= 0)
+        close(b->fd);
+    b->fd = -1;
+    pthread_mutex_unlock(&lock);
 }
 
 void board_free(struct board *b)
 {
+    pthread_mutex_lock(&lock);
+    bool last = --b->users == 0;
+    struct board **p = &boards;
+    while (last && *p != b)
+        p = &(*p)->next;
+    if (last)
+        *p = b->next;
+    pthread_mutex_unlock(&lock);
+    if (!last)
+        return;
+    if (b->fd >= 0)
+        close(b->fd);
     munmap(b->head, b->bytes);
     free(b);
 }

@@ -74,6 +74,9 @@ struct board_rank {
 };
 
 struct board {
+    struct board *next; /* of this process */
+    int fd;             /* while it is open, else -1 */
+    uint32_t users;
     uint32_t n;
     size_t bytes;
     struct board_head *head;
@@ -93,10 +96,12 @@ struct board_head {
     char text[COMM_TEXT];
 };
 
-/* A new board for n ranks and its descriptor; NULL with text. */
-struct board *board_new(uint32_t n, int *fd);
-/* Another process's. */
+/* A new board for n ranks, with its descriptor; NULL with text. */
+struct board *board_new(uint32_t n);
+/* Another rank's; within a process ranks have one mapping together. */
 struct board *board_open(uint32_t n, int32_t pid, int32_t fd);
+/* Everybody has it: closes the descriptor. */
+void board_seal(struct board *board);
 void board_free(struct board *board);
 
 static inline size_t board_row(uint32_t lane, uint64_t s)

@@ -144,10 +144,10 @@ static HcclResult tie(struct comm *c)
     struct board_piece *all = calloc(c->size, sizeof *all);
     if (!all)
         return hccl_fail(HCCL_E_MEMORY, EI_RESOURCE "the host is out of memory");
-    int fd = -1;
     if (c->me == 0)
-        c->board = board_new(c->local, &fd);
-    HcclResult result = agree(c, 1, c->me == 0 && !c->board ? HCCL_E_MEMORY : HCCL_SUCCESS, fd, all);
+        c->board = board_new(c->local);
+    HcclResult result =
+        agree(c, 1, c->me == 0 && !c->board ? HCCL_E_MEMORY : HCCL_SUCCESS, c->board ? c->board->fd : -1, all);
     uint32_t first = c->local_rank[0];
     if (!result && c->me != 0)
         c->board = board_open(c->local, c->ranks[first].pid, all[first].fd);
@@ -157,8 +157,8 @@ static HcclResult tie(struct comm *c)
     }
     if (!result)
         result = agree(c, 2, c->board ? HCCL_SUCCESS : HCCL_E_MEMORY, -1, all);
-    if (fd >= 0)
-        close(fd);
+    if (c->me == 0 && c->board)
+        board_seal(c->board);
     free(all);
     return result;
 }
