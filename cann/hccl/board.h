@@ -12,6 +12,8 @@
 #ifndef ANYNPU_HCCL_BOARD_H
 #define ANYNPU_HCCL_BOARD_H
 
+#include <string.h>
+
 #include "comm.h"
 
 enum { BOARD_SLOTS = 16, BOARD_SMALL = 16384, BOARD_HERE = 1, BOARD_RESULT = 2, BOARD_DONE = 3 };
@@ -26,6 +28,8 @@ struct call {
     uint64_t counts; /* hash of counts and displacements */
     uint64_t zero2;
 };
+
+_Static_assert(sizeof(struct call) == 32, "board_note");
 
 enum { REF_NONE, REF_INLINE, REF_MEMORY };
 
@@ -68,8 +72,8 @@ struct board_rank {
     _Atomic uint32_t sleepers;
     _Atomic uint32_t left; /* has destroyed its communicator */
     /* what it is doing, for texts */
-    _Alignas(64) struct call call;
-    uint64_t sequence;
+    _Alignas(64) _Atomic uint64_t call[4]; /* a struct call; two streams may write at once */
+    _Atomic uint64_t sequence;
     _Atomic uint32_t busy;
 };
 
@@ -137,6 +141,25 @@ static inline struct channel *board_channel(const struct board *b, uint32_t lane
 static inline char *board_message(const struct board *b, uint32_t lane, uint32_t from, uint32_t to, uint64_t m)
 {
     return b->messages + (board_pair(b, lane, from, to) * PAIR_SLOTS + m % PAIR_SLOTS) * PAIR_SMALL;
+}
+
+static inline void board_note(struct board_rank *r, const struct call *call, uint64_t sequence)
+{
+    uint64_t words[4];
+    memcpy(words, call, sizeof words);
+    for (int i = 0; i < 4; i++)
+        atomic_store_explicit(&r->call[i], words[i], memory_order_relaxed);
+    atomic_store_explicit(&r->sequence, sequence, memory_order_relaxed);
+}
+
+static inline struct call board_noted(const struct board_rank *r)
+{
+    uint64_t words[4];
+    struct call call;
+    for (int i = 0; i < 4; i++)
+        words[i] = atomic_load_explicit(&r->call[i], memory_order_relaxed);
+    memcpy(&call, words, sizeof call);
+    return call;
 }
 
 /* Wakes one rank, or all but `me`, if they sleep; after a word was changed. */

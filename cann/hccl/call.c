@@ -211,16 +211,16 @@ int call_timed_out(const struct op *op, bool (*needs)(const struct op *op, uint3
             first = r;
         if (c->host_of[r] == c->host) {
             const struct board_rank *b = &c->board->ranks[c->local_of[r]];
-            struct call theirs = b->call;
+            struct call theirs = board_noted(b);
+            uint64_t at = atomic_load(&b->sequence);
             call_text(&theirs, other, sizeof other);
             if (atomic_load(&b->busy))
-                snprintf(who + n, sizeof who - n, " rank %u is in %s, sequence %" PRIu64 ";", r, other, b->sequence);
-            else if (b->sequence == 0 && theirs.count == 0)
+                snprintf(who + n, sizeof who - n, " rank %u is in %s, sequence %" PRIu64 ";", r, other, at);
+            else if (at == 0 && theirs.count == 0)
                 snprintf(who + n, sizeof who - n, " rank %u has called nothing yet;", r);
             else
                 snprintf(who + n, sizeof who - n,
-                         " rank %u has finished %s, sequence %" PRIu64 ", and called nothing since;", r, other,
-                         b->sequence);
+                         " rank %u has finished %s, sequence %" PRIu64 ", and called nothing since;", r, other, at);
         } else {
             snprintf(who + n, sizeof who - n, " rank %u (%s);", r, c->ranks[r].host_name);
         }
@@ -486,8 +486,7 @@ static int advance(struct op *op, bool patient)
         if (comm_failure(c))
             return call_failed(op);
         struct board_rank *mine = &c->board->ranks[c->me];
-        mine->call = op->call;
-        mine->sequence = op->sequence;
+        board_note(mine, &op->call, op->sequence);
         atomic_store_explicit(&mine->busy, 1, memory_order_relaxed);
         op->stage = SLOT;
     }

@@ -97,19 +97,21 @@ static void group(void)
 static void two_streams(void)
 {
     aclrtStream other[DEVICES];
-    float *c[DEVICES];
+    float *sum[DEVICES], *most[DEVICES][2];
     for (int d = 0; d < DEVICES; d++) {
         use(d);
         OK(aclrtCreateStream(&other[d]));
-        c[d] = device_new(N * sizeof(float));
+        sum[d] = device_new(N * sizeof(float));
+        most[d][0] = device_new(N * sizeof(float));
+        most[d][1] = device_new(N * sizeof(float));
         fill(d, (float)d);
     }
     for (int d = 0; d < DEVICES; d++) {
         use(d);
-        for (int i = 0; i < 20; i++) {
-            OK(HcclAllReduce(a[d], b[d], N, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, comms[d],
+        for (int i = 0; i < 20; i++) { /* each result belongs to one stream */
+            OK(HcclAllReduce(a[d], i % 2 ? b[d] : sum[d], N, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, comms[d],
                              i % 2 ? streams[d] : other[d]));
-            OK(HcclAllReduce(a[d], c[d], N, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_MAX, comms[d],
+            OK(HcclAllReduce(a[d], most[d][i % 2], N, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_MAX, comms[d],
                              i % 2 ? other[d] : streams[d]));
         }
     }
@@ -117,7 +119,9 @@ static void two_streams(void)
         use(d);
         OK(aclrtSynchronizeStream(other[d]));
         CHECK(holds(d, b[d], 6, 4));
-        CHECK(holds(d, c[d], 3, 1));
+        CHECK(holds(d, sum[d], 6, 4));
+        CHECK(holds(d, most[d][0], 3, 1));
+        CHECK(holds(d, most[d][1], 3, 1));
         OK(aclrtDestroyStream(other[d]));
     }
 }
