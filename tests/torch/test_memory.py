@@ -145,15 +145,81 @@ def test_snapshot_covers_what_is_reserved(tmp_path):
     assert pickle.loads((tmp_path / "snapshot.pickle").read_bytes())["segments"]
 
 
-def test_history():
+def somewhere(size):
+    return torch.empty(size, dtype=torch.uint8, device="npu")
+
+
+def test_history(tmp_path):
     npu.memory._record_memory_history("all")
-    x = torch.empty(MB, dtype=torch.uint8, device="npu")
-    del x
-    actions = [entry["action"] for trace in npu.memory._snapshot()["device_traces"] for entry in trace]
-    npu.memory._record_memory_history(None)
-    assert "alloc" in actions and "free_completed" in actions
-    with pytest.raises(ValueError, match="enabled must be"):
-        npu.memory._record_memory_history("some")
+    try:
+        x, kept = somewhere(MB), somewhere(3 * MB)
+        address = x.data_ptr()
+        del x
+        with pytest.raises(torch.OutOfMemoryError):
+            somewhere(1 << 50)
+        snapshot = npu.memory._snapshot()
+        npu.memory._dump_snapshot(str(tmp_path / "snapshot.pickle"))
+    finally:
+        npu.memory._record_memory_history(None)
+    trace = snapshot["device_traces"][0]
+    mine = [entry for entry in trace if entry.get("addr") == address and "segment" not in entry["action"]]
+    assert [entry["action"] for entry in mine][-3:] == ["alloc", "free_requested", "free_completed"]
+    stack = [frame["name"] for frame in mine[-3]["frames"]]
+    assert stack[:2] == ["somewhere", "test_history"] and mine[-3]["frames"][0]["filename"] == __file__
+    assert any(entry["action"] == "oom" and entry["device_free"] > 0 for entry in trace)
+    blocks = [block for segment in snapshot["segments"] for block in segment["blocks"]]
+    (block,) = (block for block in blocks if block["address"] == kept.data_ptr())
+    assert block["frames"][0]["name"] == "somewhere" and block["requested_size"] == 3 * MB
+    from torch.cuda import _memory_viz
+
+    loaded = pickle.loads((tmp_path / "snapshot.pickle").read_bytes())
+    assert "somewhere" in _memory_viz.trace_plot(loaded) or len(_memory_viz.trace_plot(loaded)) > 1000
+    assert len(_memory_viz.segment_plot(loaded)) > 1000 and "allocated" in _memory_viz.segsum(loaded)
+    assert "3.0MiB" in _memory_viz.trace(loaded)
+
+
+def test_history_of_state_alone():
+    npu.memory._record_memory_history("state", context="state", stacks="python")
+    try:
+        x = somewhere(2 * MB)
+        snapshot = npu.memory._snapshot()
+    finally:
+        npu.memory._record_memory_history(None)
+    assert snapshot["device_traces"][0] == []
+    blocks = [block for segment in snapshot["segments"] for block in segment["blocks"] if block["address"] == x.data_ptr()]
+    assert blocks[0]["frames"][0]["name"] == "somewhere"
+    npu.memory._record_memory_history("all", context=None, max_entries=3)
+    try:
+        for _ in range(9):
+            somewhere(100)
+        trace = npu.memory._snapshot()["device_traces"][0]
+    finally:
+        npu.memory._record_memory_history(None)
+    assert len(trace) == 3 and all(entry["frames"] == [] for entry in trace)
+
+
+@pytest.mark.parametrize(
+    "bad", [{"enabled": "some"}, {"context": "none"}, {"stacks": "c++"}, {"max_entries": 0}, {"max_entries": "all"}]
+)
+def test_bad_histories(bad):
+    with pytest.raises(ValueError, match=f"{next(iter(bad))} must be"):
+        npu.memory._record_memory_history(**bad)
+
+
+def test_pinned_memory_of_exact_size(output):
+    code = """
+import torch, torch_npu
+MB, n = 1 << 20, torch.npu
+n.init()
+x = torch.empty(5 * MB, dtype=torch.uint8, pin_memory=True)
+y = torch.empty(MB, dtype=torch.uint8, pin_memory=True)
+print(n.host_memory_stats()['reserved_bytes.current'] / MB)
+del x, y
+print(n.host_memory_stats()['reserved_bytes.current'] / MB)
+"""
+    assert output(code) == "9.0\n9.0"
+    assert output(code, PYTORCH_NPU_ALLOC_CONF="pinned_max_round_threshold_mb:2") == "6.0\n6.0"
+    assert output(code, PYTORCH_NPU_ALLOC_CONF="pinned_max_cached_size_mb:2") == "6.0\n1.0"
 
 
 def test_summary_is_a_table():
@@ -251,3 +317,195 @@ def test_accelerator_memory_api():
 
 def test_backend_name():
     assert npu.get_allocator_backend() == "native"
+
+
+# ---- keys of PYTORCH_NPU_ALLOC_CONF ----
+def test_expandable_segments_use_freed_pieces(output):
+    code = """
+import torch, torch_npu
+n, MB = torch.npu, 1 << 20
+def make(size): return torch.empty(size * MB, dtype=torch.uint8, device='npu')
+parts = [make(30) for _ in range(8)]
+for p in parts: p.fill_(7)
+begin, reserved = parts[0].data_ptr(), n.memory_reserved()
+del parts, p
+big = make(200)  # no segment of its own: where the eight were
+print(big.data_ptr() == begin, n.memory_reserved() == reserved, big.fill_(3).sum(dtype=torch.int64).item() == 3 * 200 * MB)
+more = make(150)
+more.fill_(1)
+segments = [s for s in n.memory_snapshot() if s['segment_type'] == 'large']
+held = n.memory_stats()['reserved_bytes.large_pool.current']
+print(len(segments), segments[0]['is_expandable'], segments[0]['total_size'] == held)
+free = n.mem_get_info()[0]
+del more
+n.empty_cache()
+print(n.memory_reserved() < 270 * MB, n.mem_get_info()[0] > free + 100 * MB, big[0].item())
+del big
+n.empty_cache()
+s = n.memory_stats()
+print(s['reserved_bytes.large_pool.current'], s['segment.large_pool.current'], s['inactive_split_bytes.large_pool.current'])
+print((torch.ones(5 * MB, device='npu') * 2).sum().item() == 10 * MB, torch.ones(3).npu().tolist())
+"""
+    assert output(code, PYTORCH_NPU_ALLOC_CONF="expandable_segments:True").split("\n") == [
+        "True True True",
+        "1 True True",
+        "True True 3",
+        "0 0 0",
+        "True [1.0, 1.0, 1.0]",
+    ]
+
+
+def test_networks_train_in_growing_ranges(output):
+    code = """
+import torch, torch_npu
+torch.manual_seed(0)
+def run(device):
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(300, 900), torch.nn.ReLU(), torch.nn.Linear(900, 3)).to(device)
+    opt = torch.optim.Adam(net.parameters())
+    for k in range(1, 12):
+        x = torch.randn(211 * k, 300, generator=torch.Generator().manual_seed(k)).to(device)
+        opt.zero_grad(); net(x).square().mean().backward(); opt.step()
+        if k == 6 and device == 'npu': torch.npu.empty_cache()
+    return torch.cat([p.detach().cpu().flatten() for p in net.parameters()])
+print(torch.allclose(run('npu'), run('cpu'), rtol=1e-3, atol=1e-4))
+import torch.multiprocessing as mp
+x = torch.ones(3, device='npu')
+print(torch_npu.multiprocessing.reductions.reduce_storage(x.untyped_storage())[0].__name__)
+"""
+    assert output(code, PYTORCH_NPU_ALLOC_CONF="expandable_segments:True").split() == ["True", "rebuild_npu_copy"]
+
+
+@pytest.mark.parametrize("kb, unit", [(16, 16384), (0, 512)])
+def test_alignment_of_base_addresses(output, kb, unit):
+    code = f"""
+import torch, torch_npu
+sizes = [(3 << 20) + 512 * k for k in range(1, 9)]
+held = [torch.empty(s, dtype=torch.uint8, device='npu') for s in sizes]
+print(min((t.data_ptr() & -t.data_ptr()) for t in held[1:]) >= {unit}, len({{t.data_ptr() % 16384 for t in held}}) == 1)
+"""
+    conf = f"expandable_segments:True,base_addr_aligned_kb:{kb}"
+    assert output(code, PYTORCH_NPU_ALLOC_CONF=conf) == f"True {kb == 16}"
+
+
+@pytest.mark.parametrize("conf", ["page_size:1g", "page_size:1g,expandable_segments:True"])
+def test_huge_pages(output, conf):
+    code = """
+import torch, torch_npu
+x = torch.empty(5 << 20, dtype=torch.uint8, device='npu')
+small = torch.ones(3, device='npu')
+s = torch.npu.memory_stats()
+print(s['reserved_bytes.large_pool.current'] >> 20, s['reserved_bytes.small_pool.current'] >> 20)
+"""
+    assert output(code, PYTORCH_NPU_ALLOC_CONF=conf) == "1024 2"
+
+
+def test_segment_size(output):
+    code = """
+import torch, torch_npu
+torch.empty(2 << 20, dtype=torch.uint8, device='npu')
+print(torch.npu.memory_reserved() >> 20)
+"""
+    assert output(code, PYTORCH_NPU_ALLOC_CONF="large_segment_size_mb:64") == "64"
+    assert output(code, PYTORCH_NPU_ALLOC_CONF="segment_size_mb:40") == "40"
+
+
+def test_max_split_size_keeps_large_blocks_whole(output):
+    code = """
+import torch, torch_npu
+MB, n = 1 << 20, torch.npu
+def make(size): return torch.empty(size * MB, dtype=torch.uint8, device='npu')
+x = make(100); place = x.data_ptr(); del x
+small = make(12)
+print(small.data_ptr() != place, make(98).data_ptr() == place)
+"""
+    assert output(code, PYTORCH_NPU_ALLOC_CONF="max_split_size_mb:32") == "True True"
+    assert output(code) == "False False"
+
+
+def test_rounding_by_divisions(output):
+    code = """
+import torch, torch_npu
+MB = 1 << 20
+x = torch.empty(9 * MB, dtype=torch.uint8, device='npu')
+print(torch.npu.memory_allocated() / MB)
+"""
+    assert output(code, PYTORCH_NPU_ALLOC_CONF="roundup_power2_divisions:4") == "10.0"
+    assert output(code, PYTORCH_NPU_ALLOC_CONF="roundup_power2_divisions:[4:1,8:2,>:2]") == "12.0"
+
+
+def test_collecting_above_a_threshold(output):
+    code = """
+import torch, torch_npu
+MB, n = 1 << 20, torch.npu
+n.set_per_process_memory_fraction(400 * MB / n.get_device_properties().total_memory)
+for k in range(8):
+    torch.empty((30 + k) * MB, dtype=torch.uint8, device='npu')
+print(n.memory_reserved() <= 300 * MB, n.memory_stats()['num_alloc_retries'])
+"""
+    assert output(code, PYTORCH_NPU_ALLOC_CONF="garbage_collection_threshold:0.5") == "True 0"
+
+
+def test_a_fraction_by_setting(output):
+    code = """
+import torch, torch_npu
+total = torch.npu.get_device_properties().total_memory
+try: torch.empty(total // 50, dtype=torch.uint8, device='npu')
+except torch.OutOfMemoryError as e: print('allowed' in str(e))
+"""
+    assert output(code, PYTORCH_NPU_ALLOC_CONF="per_process_memory_fraction:0.01") == "True"
+
+
+def test_requests_that_cannot_fit_are_rejected_early(output):
+    code = """
+import torch, torch_npu
+n = torch.npu
+kept = torch.empty(50 << 20, dtype=torch.uint8, device='npu'); del kept
+try: torch.empty(n.get_device_properties().total_memory + 1, dtype=torch.uint8, device='npu')
+except torch.OutOfMemoryError: pass
+s = n.memory_stats()
+print(s['num_oom_rejections'], s['num_alloc_retries'], n.memory_reserved() > 0)
+n.reset_accumulated_memory_stats()
+print(n.memory_stats()['num_oom_rejections'])
+"""
+    assert output(code, PYTORCH_NPU_ALLOC_CONF="throw_on_npumalloc_oom:True") == "1 0 True\n0"
+    assert output(code).split("\n")[0] == "0 1 False"
+
+
+def test_lazy_reclaim_frees_all_the_same(output):
+    code = """
+import torch, torch_npu
+n, other = torch.npu, torch.npu.Stream()
+for _ in range(20):
+    x = torch.empty(40 << 20, dtype=torch.uint8, device='npu')
+    x.record_stream(other)
+    del x
+    other.synchronize()
+print(n.memory_reserved() >> 20)
+"""
+    assert int(output(code, PYTORCH_NPU_ALLOC_CONF="multi_stream_lazy_reclaim:True")) <= 80
+
+
+@pytest.mark.parametrize(
+    "conf, text",
+    [
+        ("expandable_segments:True,garbage_collection_threshold:0.5", "please set `expandable_segments` to `False`"),
+        ("expandable_segments:yes", "Expected a single True/False argument for expandable_segments"),
+        ("base_addr_aligned_kb:17", "base_addr_aligned_kb error, must be \\[0~16\\], dtype is int"),
+        ("base_addr_aligned_kb:x", "base_addr_aligned_kb is invalid"),
+        ("segment_size_mb:513", "segment_size_mb error, must be \\[20, 512\\]"),
+        ("large_segment_size_mb:10", "must be > 10"),
+        ("max_split_size_mb:30,large_segment_size_mb:40", "at least large_segment_size_mb"),
+        ("page_size:2g", "Unsupported page_size value: 2g"),
+        ("garbage_collection_threshold:0", "garbage_collection_threshold is invalid, set it in \\(0.0, 1.0\\)"),
+        ("per_process_memory_fraction:1.5", "set it in \\[0.0, 1.0\\]"),
+        ("pinned_max_round_threshold_mb:100,pinned_max_cached_size_mb:50", "pinned_max_round_threshold_mb"),
+        ("roundup_power2_divisions:3", "power of 2"),
+        ("nonsense", "is not key:value"),
+        ("a:b:c", "Unrecognized key 'a'"),
+    ],
+)
+def test_bad_settings_in_words(conf, text):
+    with pytest.raises(ValueError, match=text):
+        npu.memory._set_allocator_settings(conf)
+    assert torch.ones(2, device="npu").sum().item() == 2

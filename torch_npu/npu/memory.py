@@ -213,11 +213,34 @@ def memory_snapshot(mempool_id: tuple[int, int] | None = None) -> list[dict[str,
 
 
 def _record_memory_history(
-    enabled: str | None = "all", context: str | None = "all", stacks: str = "all", max_entries: int = (1 << 63) - 1
+    enabled: str | None = "all",
+    context: str | None = "all",
+    stacks: str = "all",
+    max_entries: int = (1 << 63) - 1,
+    device: Any = None,
+    clear_history: bool = False,
 ) -> None:
-    """Records what the allocator does, for _snapshot; enabled=None stops it. See torch.cuda.memory."""
+    """Records what the allocator does, for _snapshot. See torch.cuda.memory.
+
+    Args:
+        enabled: "all": the last max_entries events, and who asked for each block; "state": the latter; None stops it.
+        context: None leaves the stacks away; "state", "alloc" and "all" record those of requests.
+        stacks: "python" or "all"; Python's in both cases.
+        max_entries: events to keep.
+        device: not looked at: all are recorded.
+        clear_history: forget what was recorded; starting does it anyway.
+
+    Raises:
+        ValueError: another value.
+    """
     if enabled not in (None, "state", "all"):
         raise ValueError(f"enabled must be None, 'state' or 'all', got {enabled!r}" + pta_error(ErrCode.PARAM))
+    if context not in (None, "state", "alloc", "all"):
+        raise ValueError(f"context must be None, 'state', 'alloc' or 'all', got {context!r}" + pta_error(ErrCode.PARAM))
+    if stacks not in ("python", "all"):
+        raise ValueError(f"stacks must be 'python' or 'all', got {stacks!r}" + pta_error(ErrCode.PARAM))
+    if isinstance(max_entries, bool) or not isinstance(max_entries, int) or max_entries < 1:
+        raise ValueError(f"max_entries must be a number of 1 or more, got {max_entries!r}" + pta_error(ErrCode.PARAM))
     _lazy_init()
     _C._npu_record_memory_history(enabled, context, stacks, max_entries)
 

@@ -52,6 +52,21 @@ static void set_number(AllocConf &conf, int key, double value)
     case KEY_expandable_segments:
         conf.expandable = value != 0;
         break;
+    case KEY_base_addr_aligned_kb:
+        conf.alignment = (size_t)value << 10;
+        break;
+    case KEY_pinned_max_round_threshold_mb:
+        conf.pinned_round = bytes;
+        break;
+    case KEY_pinned_max_cached_size_mb:
+        conf.pinned_cached = bytes;
+        break;
+    case KEY_throw_on_npumalloc_oom:
+        conf.refuse_early = value != 0;
+        break;
+    case KEY_multi_stream_lazy_reclaim:
+        conf.lazy = value != 0;
+        break;
     case KEY_max_non_split_rounding_mb:
         conf.max_non_split_rounding = bytes;
         break;
@@ -145,6 +160,7 @@ static void set_key(AllocConf &conf, const char *variable, const std::string &na
         case WORD:
             if (value != row.rule)
                 refuse(variable, "Unsupported " + name + " value: " + value + ", it must be " + row.rule);
+            conf.huge_pages = key == KEY_page_size;
             return;
         }
     }
@@ -177,6 +193,9 @@ static void check(const AllocConf &conf, const char *variable)
     if (conf.expandable && (conf.max_split != SIZE_MAX || conf.gc_threshold > 0))
         refuse(variable, "`max_split_size_mb` or `garbage_collection_threshold`, cannot be enabled with "
                          "`expandable_segments`, please set `expandable_segments` to `False`.");
+    if (conf.pinned_round != SIZE_MAX && conf.pinned_round > conf.pinned_cached)
+        refuse(variable, "pinned_max_round_threshold_mb (" + std::to_string(conf.pinned_round / mega) +
+                             ") > pinned_max_cached_size_mb (" + std::to_string(conf.pinned_cached / mega) + ")");
     if (conf.max_split < conf.segment)
         refuse(variable, "max_split_size_mb must be at least large_segment_size_mb");
 }

@@ -20,7 +20,7 @@
 #include "latch.h"
 #include "memory.h"
 #include "profile.h"
-#include "mempool.h"
+#include "pool.h"
 
 namespace npu
 {
@@ -29,20 +29,11 @@ using c10::CachingAllocator::format_size;
 using c10::CachingAllocator::StatArray;
 using c10::CachingDeviceAllocator::DeviceStats;
 
-constexpr size_t grain = 512;
 constexpr size_t small_limit = 1u << 20; // requests up to this come from the small pool
 constexpr size_t small_segment = 2u << 20;
 constexpr size_t own_segment = 10u << 20; // requests from this size on get a segment of their own
 constexpr size_t segment_round = 2u << 20;
-constexpr int exact_bins = 32, bins = exact_bins + 40 * 16, words = (bins + 63) / 64;
-
-struct Pool {
-    uint64_t map[words];
-    Block *bin[bins];
-    bool small;
-    PrivatePool *owner; // nullptr: common
-};
-
+constexpr size_t lazy_limit = 512; // events that wait before they are looked at, with multi_stream_lazy_reclaim
 struct Pending {
     Block *block;
     aclrtEvent event;
@@ -56,6 +47,7 @@ struct Device {
     PrivatePools own;
     std::vector<Block *> deferred; // given back during a capture, after use by other streams
     DeviceStats stats;
+    int64_t rejections = 0;  // by throw_on_npumalloc_oom
     size_t limit = SIZE_MAX; // bytes reserved at most (set_per_process_memory_fraction)
     uint32_t frees = 0;
 };
@@ -64,39 +56,6 @@ static Device &device_memory(int device)
 {
     static Device *const all = new Device[max_devices];
     return all[device];
-}
-
-static int bin_of(size_t size)
-{
-    size_t units = size / grain;
-    if (units < exact_bins)
-        return (int)units;
-    int high = 63 - __builtin_clzl(units);
-    return exact_bins + (high - 5) * 16 + (int)((units >> (high - 4)) & 15);
-}
-
-static void list_free(Block *block)
-{
-    Pool *pool = block->pool;
-    int bin = bin_of(block->size);
-    block->free_prev = nullptr;
-    block->free_next = pool->bin[bin];
-    if (block->free_next)
-        block->free_next->free_prev = block;
-    pool->bin[bin] = block;
-    pool->map[bin / 64] |= 1ull << (bin % 64);
-}
-
-static void unlist_free(Block *block)
-{
-    Pool *pool = block->pool;
-    int bin = bin_of(block->size);
-    if (block->free_prev)
-        block->free_prev->free_next = block->free_next;
-    else if (!(pool->bin[bin] = block->free_next))
-        pool->map[bin / 64] &= ~(1ull << (bin % 64));
-    if (block->free_next)
-        block->free_next->free_prev = block->free_prev;
 }
 
 // Block headers are recycled; caller holds any device's lock, so the list is per thread.
@@ -116,6 +75,15 @@ static void drop_header(Block *block)
 {
     block->free_next = spare_headers;
     spare_headers = block;
+}
+
+static Block *fill(Block *block, char *ptr, size_t size, Pool *pool, int device, int stream, uint32_t age)
+{
+    *block = Block{ptr, size, 0, nullptr, nullptr, nullptr, nullptr, pool};
+    block->age = age;
+    block->device = (int8_t)device;
+    block->stream = (uint8_t)stream;
+    return block;
 }
 
 static void count_up(StatArray &stat, bool small, size_t amount)
@@ -143,7 +111,8 @@ static size_t rounded(size_t bytes, const AllocConf &conf)
         size_t step = (1ull << (63 - __builtin_clzl(bytes))) / parts;
         return (bytes + step - 1) / step * step;
     }
-    return std::max(grain, (bytes + grain - 1) / grain * grain);
+    size_t unit = conf.expandable && bytes > small_limit ? std::max(grain, conf.alignment) : grain;
+    return std::max(grain, (bytes + unit - 1) / unit * unit);
 }
 
 static bool acceptable(const Block *block, size_t size, const AllocConf &conf)
@@ -288,6 +257,39 @@ static void release_segment(Device &d, Block *block)
     drop_header(block);
 }
 
+// Gives the end of a range back as far as the block, which is free and the last one, reaches; returns the bytes.
+static size_t shrink_range(Device &d, Block *block)
+{
+    Range *range = block->pool->range;
+    bool small = block->pool->small, split = is_split(block);
+    size_t bytes = range->spare(block->ptr);
+    if (!bytes)
+        return 0;
+    unlist_free(block);
+    range->shrink(bytes);
+    d.stats.num_device_free++;
+    count_down(d.stats.reserved_bytes, small, bytes);
+    if (history_on)
+        history_add(Action::SEGMENT_FREE, block->device, block->stream, range->base + range->mapped, bytes);
+    if (split)
+        count_down(d.stats.inactive_split_bytes, small, bytes);
+    block->size -= bytes;
+    if (block->size) {
+        list_free(block);
+        return bytes;
+    }
+    if (split)
+        count_down(d.stats.inactive_split, small, 1);
+    if (block->before) {
+        block->before->after = nullptr;
+    } else {
+        d.segment.erase(block->ptr);
+        count_down(d.stats.segment, small, 1);
+    }
+    drop_header(block);
+    return bytes;
+}
+
 // Forgets private pools that nobody holds and that have no memory.
 static void drop_pools(Device &d)
 {
@@ -310,7 +312,8 @@ static size_t release_cached(Device &d, size_t enough, const PrivatePool *only =
     std::vector<Block *> whole;
     for (auto &[ptr, block] : d.segment) {
         const PrivatePool *own = block->pool->owner;
-        if (!block->allocated && !block->events && !is_split(block) && (only ? own == only : !own || !own->holders))
+        if (!block->allocated && !block->events && !is_split(block) && !block->pool->range &&
+            (only ? own == only : !own || !own->holders))
             whole.push_back(block);
     }
     std::sort(whole.begin(), whole.end(), [&](Block *a, Block *b) { return d.frees - a->age > d.frees - b->age; });
@@ -323,15 +326,75 @@ static size_t release_cached(Device &d, size_t enough, const PrivatePool *only =
     }
     if (!d.own.all.empty())
         drop_pools(d);
+    if (only)
+        return freed;
+    std::vector<Block *> ends;
+    for (auto &[ptr, first] : d.segment)
+        if (first->pool->range) {
+            Block *last = first;
+            while (last->after)
+                last = last->after;
+            if (!last->allocated && !last->events)
+                ends.push_back(last);
+        }
+    for (Block *last : ends)
+        if (freed < enough)
+            freed += shrink_range(d, last);
     return freed;
+}
+
+// A free block of at least `size` bytes at the end of the pool's range.
+static Block *grow_range(Device &d, Pool *pool, int device, int stream, size_t size, const AllocConf &conf)
+{
+    if (!pool->range)
+        pool->range = new Range(device);
+    Range *range = pool->range;
+    auto first = d.segment.find(range->base);
+    Block *last = range->base && first != d.segment.end() ? first->second : nullptr;
+    while (last && last->after)
+        last = last->after;
+    bool joins = last && !last->allocated && !last->events;
+    size_t chunk = pool->small       ? small_segment
+                   : conf.huge_pages ? (size_t)1 << 30
+                                     : (conf.segment + segment_round - 1) / segment_round * segment_round;
+    size_t bytes = (size - (joins ? last->size : 0) + chunk - 1) / chunk * chunk;
+    size_t reserved = (size_t)d.stats.reserved_bytes[0].current;
+    if (bytes > d.limit || reserved > d.limit - bytes || !range->grow(bytes, chunk))
+        return nullptr;
+    char *begin = range->base + range->mapped - bytes;
+    d.stats.num_device_alloc++;
+    count_up(d.stats.reserved_bytes, pool->small, bytes);
+    if (history_on)
+        history_add(Action::SEGMENT_ALLOC, device, stream, begin, bytes);
+    if (joins) {
+        unlist_free(last);
+        if (is_split(last))
+            count_up(d.stats.inactive_split_bytes, pool->small, bytes);
+        last->size += bytes;
+        list_free(last);
+        return last;
+    }
+    Block *block = fill(new_header(), begin, bytes, pool, device, stream, d.frees);
+    block->before = last;
+    if (last) {
+        last->after = block;
+        count_up(d.stats.inactive_split, pool->small, 1);
+        count_up(d.stats.inactive_split_bytes, pool->small, bytes);
+    } else {
+        d.segment[begin] = block;
+        count_up(d.stats.segment, pool->small, 1);
+    }
+    list_free(block);
+    return block;
 }
 
 static Block *new_segment(Device &d, Pool *pool, int device, int stream, size_t size, const AllocConf &conf)
 {
-    size_t bytes = pool->small ? small_segment
-                   : size < own_segment && size < conf.segment
-                       ? conf.segment
-                       : (size + segment_round - 1) / segment_round * segment_round;
+    if (conf.expandable && !pool->owner)
+        return grow_range(d, pool, device, stream, size, conf);
+    size_t round = conf.huge_pages && !pool->small ? (size_t)1 << 30 : segment_round;
+    size_t bytes = pool->small ? small_segment : size < own_segment && size < conf.segment ? conf.segment : size;
+    bytes = (bytes + round - 1) / round * round;
     size_t reserved = (size_t)d.stats.reserved_bytes[0].current;
     if (bytes < size || bytes > d.limit || reserved > d.limit - bytes)
         return nullptr;
@@ -345,10 +408,7 @@ static Block *new_segment(Device &d, Pool *pool, int device, int stream, size_t 
     if (pool->owner)
         pool->owner->segments++;
     d.stats.num_device_alloc++;
-    Block *block = new_header();
-    *block = Block{
-        static_cast<char *>(ptr), bytes,           0,    nullptr, nullptr, nullptr, nullptr, pool, nullptr, 0, d.frees,
-        (int8_t)device,           (uint8_t)stream, false};
+    Block *block = fill(new_header(), static_cast<char *>(ptr), bytes, pool, device, stream, d.frees);
     d.segment[block->ptr] = block;
     count_up(d.stats.segment, pool->small, 1);
     count_up(d.stats.reserved_bytes, pool->small, bytes);
@@ -383,6 +443,17 @@ static Block *new_segment(Device &d, Pool *pool, int device, int stream, size_t 
                                      (size_t)d.stats.reserved_bytes[0].current,
                                      c10::Device(device_type, (c10::DeviceIndex)device));
     throw c10::OutOfMemoryError({__func__, __FILE__, static_cast<uint32_t>(__LINE__)}, text);
+}
+
+// throw_on_npumalloc_oom: what tensors hold and this request together exceed the device.
+static void refuse_early(Device &d, int device, size_t bytes, size_t size, const AllocConf &conf)
+{
+    size_t free = 0, total = 0, held = (size_t)d.stats.allocated_bytes[0].current;
+    cann.aclrtGetMemInfo(HBM_MEM, &free, &total);
+    if (size <= total && held <= total - size)
+        return;
+    d.rejections++;
+    out_of_memory(d, device, bytes, conf);
 }
 
 // Slow path: a new segment, after giving back what the threshold asks for; then after giving back everything.
@@ -426,20 +497,9 @@ static Block *take_uncached(Device &d, int device, int stream, size_t bytes, siz
         count_up(d.stats.allocated_bytes, false, bytes);
         count_up(d.stats.reserved_bytes, false, bytes);
     }
-    Block *block = new Block{static_cast<char *>(ptr),
-                             size,
-                             bytes,
-                             nullptr,
-                             nullptr,
-                             nullptr,
-                             nullptr,
-                             nullptr,
-                             nullptr,
-                             0,
-                             0,
-                             (int8_t)device,
-                             (uint8_t)stream,
-                             true};
+    Block *block = fill(new Block, static_cast<char *>(ptr), size, nullptr, device, stream, 0);
+    block->requested = bytes;
+    block->allocated = true;
     return block;
 }
 
@@ -491,18 +551,24 @@ Block *memory_take(int device, size_t bytes)
         return take_uncached(d, device, stream, bytes, size, conf);
     if (__builtin_expect(!d.deferred.empty(), 0) && !captures_active())
         take_up_deferred(d);
-    if (__builtin_expect(!d.pending.empty(), 0))
+    if (__builtin_expect(!d.pending.empty(), 0) && (!conf.lazy || d.pending.size() > lazy_limit))
         poll_pending(d, false);
     bool small = size <= small_limit;
     PrivatePool *own = __builtin_expect(d.own.routes.empty(), 1) ? nullptr : d.own.route(stream_handle(device, stream));
     Pool *pool = pool_of(d, own, stream, small);
     Block *block = find_free(pool, size, conf);
+    if (__builtin_expect(!block && conf.lazy && !d.pending.empty(), 0)) {
+        poll_pending(d, false);
+        block = find_free(pool, size, conf);
+    }
     if (__builtin_expect(!block, 0)) {
         if (conf.fraction > 0 && d.limit == SIZE_MAX) {
             size_t free, total;
             ACL(aclrtGetMemInfo, HBM_MEM, &free, &total);
             d.limit = (size_t)(conf.fraction * (double)total);
         }
+        if (conf.refuse_early && d.limit == SIZE_MAX)
+            refuse_early(d, device, bytes, size, conf);
         block = grow(d, pool, device, stream, size, conf);
         if (!block && !(block = from_private(d, stream, small, size, conf)))
             out_of_memory(d, device, bytes, conf);
@@ -517,9 +583,9 @@ Block *memory_take(int device, size_t bytes)
     size_t rest = block->size - size;
     if ((small ? rest >= grain : rest > small_limit && size < conf.max_split) &&
         !(pool->owner && pool->owner->no_split)) {
-        Block *tail = new_header();
-        *tail = Block{block->ptr + size, rest, 0,          block,         block->after,  nullptr, nullptr, pool,
-                      nullptr,           0,    block->age, block->device, block->stream, false};
+        Block *tail = fill(new_header(), block->ptr + size, rest, pool, block->device, block->stream, block->age);
+        tail->before = block;
+        tail->after = block->after;
         if (tail->after)
             tail->after->before = tail;
         block->after = tail;
@@ -633,6 +699,8 @@ bool memory_segment(const c10::DataPtr &ptr, char **base, size_t *bytes)
         return false;
     Block *block = static_cast<Block *>(ptr.get_context());
     std::lock_guard lock(device_memory(block->device).lock);
+    if (block->pool && block->pool->range)
+        return false;
     while (block->before)
         block = block->before;
     *base = block->ptr;
@@ -675,8 +743,14 @@ std::vector<MemorySegment> memory_snapshot()
         std::lock_guard<Latch> lock(d.lock);
         for (auto &[ptr, first] : d.segment) {
             const PrivatePool *own = first->pool->owner;
-            MemorySegment segment{
-                device, first->stream, (size_t)ptr, 0, !first->pool->small, own ? own->id : c10::MempoolId_t{0, 0}, {}};
+            MemorySegment segment{device,
+                                  first->stream,
+                                  (size_t)ptr,
+                                  0,
+                                  !first->pool->small,
+                                  first->pool->range != nullptr,
+                                  own ? own->id : c10::MempoolId_t{0, 0},
+                                  {}};
             for (Block *b = first; b; b = b->after) {
                 segment.total += b->size;
                 segment.piece.push_back(
@@ -709,6 +783,11 @@ void memory_set_fraction(int device, double fraction)
     Device &d = device_memory(device);
     std::lock_guard<Latch> lock(d.lock);
     d.limit = fraction >= 1 ? SIZE_MAX : (size_t)(fraction * (double)total);
+}
+
+int64_t memory_rejections(int device)
+{
+    return device_memory(device).rejections;
 }
 
 double memory_fraction(int device)
@@ -868,6 +947,7 @@ struct Allocator final : c10::DeviceAllocator {
         each_stat(d.stats, [](auto &stat) { stat.reset_accumulated(); });
         d.stats.num_alloc_retries = d.stats.num_ooms = d.stats.num_sync_all_streams = d.stats.num_device_alloc =
             d.stats.num_device_free = 0;
+        d.rejections = 0;
     }
     void resetPeakStats(c10::DeviceIndex device) override
     {

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <deque>
+#include <map>
 #include <mutex>
 
 namespace npu
@@ -15,6 +16,8 @@ std::atomic<bool> history_on{false};
 
 static std::mutex lock;
 static std::deque<Event> events;
+static std::map<std::pair<int, size_t>, std::shared_ptr<c10::GatheredContext>> owners;
+static thread_local std::shared_ptr<c10::GatheredContext> latest; // for what follows from the request
 static size_t most;
 static bool with_stacks;
 
@@ -29,6 +32,7 @@ void history_start(bool stacks, size_t entries)
 {
     std::lock_guard<std::mutex> hold(lock);
     events.clear();
+    owners.clear();
     most = entries;
     with_stacks = stacks;
     history_on = true;
@@ -39,11 +43,13 @@ void history_stop()
     std::lock_guard<std::mutex> hold(lock);
     history_on = false;
     events.clear();
+    owners.clear();
 }
 
 std::shared_ptr<c10::GatheredContext> history_context()
 {
-    return with_stacks ? torch::CapturedTraceback::gather(true, false, false) : nullptr;
+    latest = with_stacks ? torch::CapturedTraceback::gather(true, false, false) : nullptr;
+    return latest;
 }
 
 void history_add(Action action, int device, int stream, const void *address, size_t size,
@@ -51,11 +57,24 @@ void history_add(Action action, int device, int stream, const void *address, siz
 {
     auto now = std::chrono::system_clock::now().time_since_epoch();
     std::lock_guard<std::mutex> hold(lock);
+    if (action == Action::ALLOC && context)
+        owners[{device, (size_t)address}] = context;
+    else if (action == Action::FREE_REQUESTED)
+        owners.erase({device, (size_t)address});
+    else if (action == Action::SEGMENT_ALLOC || action == Action::OOM)
+        context = latest;
     if (events.size() >= most && !events.empty())
         events.pop_front();
     if (most)
         events.push_back({action, device, stream, (size_t)address, size,
                           std::chrono::duration_cast<std::chrono::microseconds>(now).count(), std::move(context)});
+}
+
+std::shared_ptr<c10::GatheredContext> history_owner(int device, size_t address)
+{
+    std::lock_guard<std::mutex> hold(lock);
+    auto found = owners.find({device, address});
+    return found == owners.end() ? nullptr : found->second;
 }
 
 std::vector<Event> history_events(int device)

@@ -24,6 +24,7 @@ struct Event {
 
 extern std::atomic<bool> history_on;
 
+// Stacks of blocks in use (`stacks`), and the last `entries` events; 0: no events.
 void history_start(bool stacks, size_t entries);
 void history_stop();
 // Python's stack, if wanted. Takes the GIL: call without holding the device's lock.
@@ -32,5 +33,7 @@ std::shared_ptr<c10::GatheredContext> history_context();
 void history_add(Action action, int device, int stream, const void *address, size_t size,
                  std::shared_ptr<c10::GatheredContext> context = {});
 std::vector<Event> history_events(int device);
+// Who asked for the block at that address; null where that was not recorded.
+std::shared_ptr<c10::GatheredContext> history_owner(int device, size_t address);
 
 } // namespace npu

@@ -37,7 +37,7 @@ Block *memory_take(int device, size_t bytes); // on the current stream; throws O
 void memory_give(Block *block) noexcept;
 c10::DataPtr memory_data(int device, size_t bytes); // for a storage
 void memory_delete(void *block);                    // its deleter: a DataPtr with it has a Block* context
-// The segment that the memory is part of, as aclrtMalloc gave it; false for memory of others.
+// The segment that the memory is part of, as aclrtMalloc gave it; false for memory of others and of growing ranges.
 bool memory_segment(const c10::DataPtr &ptr, char **base, size_t *bytes);
 void memory_record_stream(const c10::DataPtr &ptr, const c10::Stream &stream);
 void memory_erase_stream(const c10::DataPtr &ptr, int stream); // takes memory_record_stream back
@@ -50,12 +50,13 @@ struct MemoryPiece {
 struct MemorySegment {
     int device, stream;
     size_t address, total;
-    bool large;
+    bool large, expandable;
     c10::MempoolId_t pool; // (0, 0): common
     std::vector<MemoryPiece> piece;
 };
 std::vector<MemorySegment> memory_snapshot();
 void memory_set_fraction(int device, double fraction);
+int64_t memory_rejections(int device);     // requests that throw_on_npumalloc_oom refused
 double memory_fraction(int device);        // 1: no limit
 Block *memory_find(int device, void *ptr); // the allocated block that begins there; slow
 std::string memory_settings();             // the allocator's configuration as text
@@ -78,8 +79,14 @@ struct AllocConf {
     double gc_threshold = 0;
     double fraction = 0; // per_process_memory_fraction, 0: none
     bool expandable = false;
-    bool caching = true;       // PYTORCH_NO_NPU_MEMORY_CACHING
-    size_t divisions[16] = {}; // roundup_power2_divisions for 2^(20+i) bytes, 0: none
+    bool huge_pages = false;         // page_size:1g
+    bool refuse_early = false;       // throw_on_npumalloc_oom
+    bool lazy = false;               // multi_stream_lazy_reclaim
+    size_t pinned_round = SIZE_MAX;  // bytes; pinned memory above it is not rounded up
+    size_t pinned_cached = SIZE_MAX; // and above this not kept when freed
+    size_t alignment = 16u << 10;    // base_addr_aligned_kb
+    bool caching = true;             // PYTORCH_NO_NPU_MEMORY_CACHING
+    size_t divisions[16] = {};       // roundup_power2_divisions for 2^(20+i) bytes, 0: none
     std::string text;
 };
 const AllocConf &alloc_conf();                // throws a ValueError naming the bad key or value, each time

@@ -251,7 +251,8 @@ PyObject *stats_dict(const c10::CachingAllocator::StatArray &stats)
 
 PyObject *memory_stats(PyObject *args)
 {
-    auto s = memory_allocator()->getDeviceStats((c10::DeviceIndex)device_argument(args));
+    int device = device_argument(args);
+    auto s = memory_allocator()->getDeviceStats((c10::DeviceIndex)device);
     PyObject *dict = PyDict_New();
     set_item(dict, "allocation", stats_dict(s.allocation));
     set_item(dict, "segment", stats_dict(s.segment));
@@ -264,10 +265,13 @@ PyObject *memory_stats(PyObject *args)
     set_item(dict, "requested_bytes", stats_dict(s.requested_bytes));
     set_item(dict, "oversize_allocations", stat_dict(s.oversize_allocations));
     set_item(dict, "oversize_segments", stat_dict(s.oversize_segments));
-    const std::pair<const char *, int64_t> numbers[] = {
-        {"num_alloc_retries", s.num_alloc_retries},       {"num_ooms", s.num_ooms},
-        {"num_sync_all_streams", s.num_sync_all_streams}, {"num_device_alloc", s.num_device_alloc},
-        {"num_device_free", s.num_device_free},           {"max_split_size", s.max_split_size}};
+    const std::pair<const char *, int64_t> numbers[] = {{"num_alloc_retries", s.num_alloc_retries},
+                                                        {"num_ooms", s.num_ooms},
+                                                        {"num_sync_all_streams", s.num_sync_all_streams},
+                                                        {"num_device_alloc", s.num_device_alloc},
+                                                        {"num_device_free", s.num_device_free},
+                                                        {"num_oom_rejections", memory_rejections(device)},
+                                                        {"max_split_size", s.max_split_size}};
     for (auto &[key, number] : numbers)
         set_item(dict, key, PyLong_FromLongLong(number));
     return dict;
@@ -315,15 +319,39 @@ PyObject *get_fraction(PyObject *args)
     return PyFloat_FromDouble(memory_fraction(device_argument(args)));
 }
 
-PyObject *piece_dict(const MemoryPiece &piece)
-{
-    return Py_BuildValue("{s:K,s:K,s:K,s:s,s:[]}", "address", (unsigned long long)piece.address, "size",
-                         (unsigned long long)piece.size, "requested_size", (unsigned long long)piece.requested, "state",
-                         piece.allocated ? "active_allocated"
-                         : piece.active  ? "active_pending_free"
-                                         : "inactive",
-                         "frames");
-}
+// Python stacks as lists of {"filename", "line", "name"}, all symbolised at once.
+struct Frames {
+    std::vector<std::shared_ptr<c10::GatheredContext>> contexts;
+    torch::SymbolizedTracebacks symbols;
+    size_t next = 0;
+
+    void add(std::shared_ptr<c10::GatheredContext> context)
+    {
+        if (context)
+            contexts.push_back(std::move(context));
+    }
+    void symbolise()
+    {
+        std::vector<torch::CapturedTraceback *> stacks;
+        for (auto &context : contexts)
+            stacks.push_back(static_cast<torch::CapturedTraceback *>(context.get()));
+        symbols = torch::symbolize(stacks);
+    }
+    // Of the next one that was added; an empty list for none.
+    PyObject *list(const std::shared_ptr<c10::GatheredContext> &context)
+    {
+        PyObject *frames = PyList_New(0);
+        if (context)
+            for (uint64_t index : symbols.tracebacks[next++]) {
+                const auto &frame = symbols.all_frames[index];
+                PyObject *made = Py_BuildValue("{s:s,s:K,s:s}", "filename", frame.filename.c_str(), "line",
+                                               (unsigned long long)frame.lineno, "name", frame.funcname.c_str());
+                PyList_Append(frames, made);
+                Py_XDECREF(made);
+            }
+        return frames;
+    }
+};
 
 // Device traces in torch.cuda's form: a list for each device.
 PyObject *traces()
@@ -331,27 +359,17 @@ PyObject *traces()
     PyObject *all = PyList_New(0);
     for (int device = 0, n = device_count(); device < n; device++) {
         std::vector<Event> events = history_events(device);
-        std::vector<torch::CapturedTraceback *> stacks;
+        Frames frames;
         for (const Event &event : events)
-            if (event.context)
-                stacks.push_back(static_cast<torch::CapturedTraceback *>(event.context.get()));
-        torch::SymbolizedTracebacks symbols = torch::symbolize(stacks);
-        size_t next = 0;
+            frames.add(event.context);
+        frames.symbolise();
         PyObject *list = PyList_New(0);
         for (const Event &event : events) {
-            PyObject *frames = PyList_New(0);
-            if (event.context)
-                for (uint64_t index : symbols.tracebacks[next++]) {
-                    const auto &frame = symbols.all_frames[index];
-                    PyObject *made = Py_BuildValue("{s:s,s:K,s:s}", "filename", frame.filename.c_str(), "line",
-                                                   (unsigned long long)frame.lineno, "name", frame.funcname.c_str());
-                    PyList_Append(frames, made);
-                    Py_XDECREF(made);
-                }
             PyObject *dict =
-                Py_BuildValue("{s:s,s:K,s:K,s:i,s:L,s:N}", "action", action_name(event.action), "addr",
-                              (unsigned long long)event.address, "size", (unsigned long long)event.size, "stream",
-                              event.stream, "time_us", (long long)event.time_us, "frames", frames);
+                Py_BuildValue("{s:s,s:K,s:K,s:i,s:L,s:N}", "action", action_name(event.action),
+                              event.action == Action::OOM ? "device_free" : "addr", (unsigned long long)event.address,
+                              "size", (unsigned long long)event.size, "stream", event.stream, "time_us",
+                              (long long)event.time_us, "frames", frames.list(event.context));
             PyList_Append(list, dict);
             Py_XDECREF(dict);
         }
@@ -364,14 +382,31 @@ PyObject *traces()
 PyObject *snapshot(PyObject *)
 {
     PyObject *segments = PyList_New(0);
-    for (const MemorySegment &segment : memory_snapshot()) {
+    std::vector<MemorySegment> found = memory_snapshot();
+    Frames frames;
+    std::vector<std::shared_ptr<c10::GatheredContext>> owners;
+    for (const MemorySegment &segment : found)
+        for (const MemoryPiece &piece : segment.piece) {
+            owners.push_back(piece.allocated ? history_owner(segment.device, piece.address) : nullptr);
+            frames.add(owners.back());
+        }
+    frames.symbolise();
+    size_t at = 0;
+    for (const MemorySegment &segment : found) {
         PyObject *blocks = PyList_New(0);
         unsigned long long allocated = 0, active = 0, requested = 0;
         for (const MemoryPiece &piece : segment.piece) {
             allocated += piece.allocated ? piece.size : 0;
             active += piece.active ? piece.size : 0;
             requested += piece.allocated ? piece.requested : 0;
-            PyObject *block = piece_dict(piece);
+            PyObject *block = Py_BuildValue("{s:K,s:K,s:K,s:s,s:N}", "address", (unsigned long long)piece.address,
+                                            "size", (unsigned long long)piece.size, "requested_size",
+                                            (unsigned long long)piece.requested, "state",
+                                            piece.allocated ? "active_allocated"
+                                            : piece.active  ? "active_pending_free"
+                                                            : "inactive",
+                                            "frames", frames.list(owners[at]));
+            at++;
             PyList_Append(blocks, block);
             Py_XDECREF(block);
         }
@@ -380,7 +415,7 @@ PyObject *snapshot(PyObject *)
             (unsigned long long)segment.address, "total_size", (unsigned long long)segment.total, "allocated_size",
             allocated, "active_size", active, "requested_size", requested, "stream", (unsigned long long)segment.stream,
             "segment_type", segment.large ? "large" : "small", "segment_pool_id", segment.pool.first,
-            segment.pool.second, "is_expandable", Py_False, "frames", "blocks", blocks);
+            segment.pool.second, "is_expandable", segment.expandable ? Py_True : Py_False, "frames", "blocks", blocks);
         PyList_Append(segments, dict);
         Py_XDECREF(dict);
     }
@@ -462,7 +497,7 @@ PyObject *record_history(PyObject *args)
     unsigned long long entries;
     parse(args, "zzsK", &enabled, &context, &stacks, &entries);
     if (enabled)
-        history_start(context != nullptr, entries);
+        history_start(context != nullptr, strcmp(enabled, "all") ? 0 : entries);
     else
         history_stop();
     return nullptr;

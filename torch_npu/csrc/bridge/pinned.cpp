@@ -41,6 +41,8 @@ static HostMemory &host_memory()
     return *memory;
 }
 
+constexpr size_t page = 4096;
+
 static int class_of(size_t size)
 {
     return size <= 1 ? 0 : 64 - __builtin_clzl(size - 1);
@@ -60,6 +62,24 @@ static bool finished(HostBlock *block)
     return true;
 }
 
+static void release(HostMemory &memory, HostBlock *block)
+{
+    cann.aclrtFreeHost(block->ptr);
+    memory.stats.segments.decrease(1);
+    memory.stats.reserved_bytes.decrease(block->size);
+    memory.all.erase(block->ptr);
+    delete block;
+}
+
+// Keeps an unused block, unless it is larger than pinned_max_cached_size_mb.
+static void shelve(HostMemory &memory, HostBlock *block)
+{
+    if (block->size > alloc_conf().pinned_cached)
+        release(memory, block);
+    else
+        memory.free[class_of(block->size)].push_back(block);
+}
+
 static void poll(HostMemory &memory)
 {
     for (size_t i = 0; i < memory.waiting.size();) {
@@ -68,7 +88,7 @@ static void poll(HostMemory &memory)
             i++;
             continue;
         }
-        memory.free[class_of(block->size)].push_back(block);
+        shelve(memory, block);
         memory.waiting[i] = memory.waiting.back();
         memory.waiting.pop_back();
     }
@@ -85,7 +105,7 @@ static void give(void *context)
     if (forked())
         return;
     if (finished(block))
-        memory.free[class_of(block->size)].push_back(block);
+        shelve(memory, block);
     else
         memory.waiting.push_back(block);
 }
@@ -97,17 +117,22 @@ static HostBlock *take(size_t bytes)
     std::lock_guard<std::mutex> lock(memory.lock);
     poll(memory);
     auto &list = memory.free[size_class];
+    const AllocConf &conf = alloc_conf();
+    bool exact = bytes > std::min(conf.pinned_round, conf.pinned_cached);
+    size_t size = exact ? (bytes + page - 1) / page * page : (size_t)1 << size_class;
+    auto fits = std::find_if(list.begin(), list.end(), [&](HostBlock *b) { return b->size >= size; });
     HostBlock *block;
-    if (list.empty()) {
+    if (fits == list.end()) {
         use_device(current_device());
         void *ptr = nullptr;
-        ACL(aclrtMallocHost, &ptr, (size_t)1 << size_class);
-        block = new HostBlock{static_cast<char *>(ptr), (size_t)1 << size_class, true, {}, {}};
+        ACL(aclrtMallocHost, &ptr, size);
+        block = new HostBlock{static_cast<char *>(ptr), size, true, {}, {}};
         memory.all[block->ptr] = block;
         memory.stats.segments.increase(1);
         memory.stats.reserved_bytes.increase(block->size);
     } else {
-        block = list.back();
+        block = *fits;
+        *fits = list.back();
         list.pop_back();
     }
     block->used = true;
@@ -168,13 +193,8 @@ void pinned_empty_cache()
     std::lock_guard<std::mutex> lock(memory.lock);
     poll(memory);
     for (auto &list : memory.free) {
-        for (HostBlock *block : list) {
-            cann.aclrtFreeHost(block->ptr);
-            memory.stats.segments.decrease(1);
-            memory.stats.reserved_bytes.decrease(block->size);
-            memory.all.erase(block->ptr);
-            delete block;
-        }
+        for (HostBlock *block : list)
+            release(memory, block);
         list.clear();
     }
 }
