@@ -7,7 +7,7 @@
 
 Names and signatures are official_api.tsv's. The state of a name:
 
-  works      it is there, its signature agrees, and a test of tests/torch uses it
+  works      it is there, its signature agrees, and a test uses it
   accepted   it is there, checks what it is given, and has nothing to do on a software NPU (api_notes.tsv says why)
   untested   it is there, and no test uses it
   missing    it is not there, or refuses every call (api_notes.tsv says why; such a note begins with "Refused")
@@ -26,6 +26,9 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "API.md"
+TESTS = ("torch", "distributed", "profiler")
+"""Folders of tests that use the package as programs do."""
+
 STATES = ("works", "accepted", "untested", "missing")
 
 
@@ -64,7 +67,7 @@ def notes() -> list[tuple[str, str, str]]:
 def used_by_tests() -> set[str]:
     """Names that the tests use as an attribute or import, in their own code or in programs that they run."""
     found = set()
-    for path in sorted((ROOT / "tests" / "torch").glob("*.py")):
+    for path in sorted(path for folder in TESTS for path in (ROOT / "tests" / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Attribute):
                 found.add(node.attr)
@@ -168,7 +171,7 @@ def page(rows: list[Row]) -> str:
         "# The official Python names",
         "",
         "Every public name of the official torch_npu 2.13.0 (the `__all__` of each of its modules), looked up in this package by",
-        "`python tools/api.py --write`. **works**: it is there with the official signature, and a test in `tests/torch` uses it;",
+        "`python tools/api.py --write`. **works**: it is there with the official signature, and a test uses it;",
         "**accepted**: it is there and checks what it is given, and a software NPU has nothing to set; **untested**: it is",
         "there, no test uses it; **missing**: it is not there or refuses, with the reason. `torch.npu` is `torch_npu.npu`.",
         "Operators are listed in [CONFORMANCE.md](CONFORMANCE.md), environment variables in [OPTIONS.md](OPTIONS.md).",

@@ -28,8 +28,8 @@ def test_signatures_and_reasons(api, rows):
     assert api.complaints(rows) == []
 
 
-def test_every_name_that_is_there_is_tested(rows):
-    assert [f"{row.name.module}.{row.name.name}" for row in rows if row.state == "untested"] == []
+def test_every_name_of_torch_npu_that_is_there_is_tested(rows):
+    assert [row.name.name for row in rows if row.state == "untested" and row.name.module.startswith("torch_npu.npu")] == []
 
 
 def test_page_is_current(api, rows):
@@ -38,7 +38,7 @@ def test_page_is_current(api, rows):
 
 def test_the_144(rows):
     npu = [row for row in rows if row.name.module == "torch_npu.npu"]
-    assert len(npu) == 144 and sum(row.state in ("works", "accepted") for row in npu) > 100
+    assert len(npu) == 144 and sum(row.state in ("works", "accepted") for row in npu) > 130
 
 
 @pytest.mark.parametrize(
