@@ -166,6 +166,9 @@ def _npu_hostAlias(tensor: torch.Tensor) -> torch.Tensor | None:
 def _npu_fallback_count() -> dict[str, int]:
     """{"aten::name.overload": times} since the start or the last reset."""
 
+def _npu_fallback_report() -> tuple[dict[str, tuple[int, int, int]], int]:
+    """({operator: (times, bytes, nanoseconds)}, nanoseconds since the last reset)."""
+
 def _npu_fallback_reset() -> None: ...
 
 # ---- profiling ----

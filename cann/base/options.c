@@ -123,7 +123,7 @@ static const struct option_row table[OPTION_COUNT] = {
          .valid = valid_fault,
          .help = "Faults for tests: the N-th device allocation fails; allocations beyond BYTES in all fail; the "
                  "K-th task fails."},
-    [OPTION_EXTENSION] = {"ANYNPU_EXTENSION", OPTION_BOOL, "1",
+    [OPTION_EXTENSION] = {"ANYNPU_EXTENSION", OPTION_BOOL, "1", 0, 1,
                           .help = "0: offers only the published interface, like a CANN of another maker, so that "
                                   "torch_npu copies where it would look into device memory."},
     [OPTION_LAUNCH_BLOCKING] = {"ASCEND_LAUNCH_BLOCKING", OPTION_BOOL, "0", 0, 1, .help = "As ANYNPU_BLOCKING."},
@@ -141,6 +141,8 @@ static const struct option_row table[OPTION_COUNT] = {
                          .help = "Where logs go; the default is $ASCEND_WORK_PATH/log, else $HOME/ascend/log."},
     [OPTION_WORK_PATH] = {"ASCEND_WORK_PATH", OPTION_TEXT, "", .words = "a folder",
                           .help = "See ASCEND_PROCESS_LOG_PATH."},
+    [OPTION_LANGUAGE] = {"ANYNPU_LANG", OPTION_CHOICE, "en", .words = "en|zh",
+                         .help = "Language of the texts of errors."},
     [OPTION_STATS] = {"ANYNPU_STATS", OPTION_TEXT, "/dev/shm", .words = "an absolute path | off", .valid = valid_folder,
                       .help = "Folder of the statistics that npu-smi shows; processes (and containers) that share it "
                               "see each other."},

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "acl/acl_rt.h"
+#include "language.h"
 #include "local.h"
 #include "log.h"
 
@@ -88,8 +89,6 @@ static const struct family *family_of(int code)
     return NULL;
 }
 
-#define TRACE "\n        TraceBack (most recent call last):\n        error code is %d"
-
 /* "Invalid_Argument(EI0005): …": the reason brings its own title. */
 static bool is_titled(const char *reason)
 {
@@ -108,14 +107,18 @@ static void format_block(char *out, size_t size, int code, const char *reason)
         return;
     }
     const struct family *f = family_of(code);
-    if (!f)
-        snprintf(out, size, "EE9999: Inner Error!\nEE9999: [PID: %d] %s %.*s" TRACE, pid, now, REASON_MAX, reason,
-                 code);
-    else if (f->code[1] == 'Z')
+    const char *solution = f && f->solution ? in_language(f->solution) : NULL;
+    if (f && f->code[1] == 'Z') {
         snprintf(out, size, "[PID: %d] %s %s(%s): %.*s", pid, now, f->title, f->code, REASON_MAX, reason);
-    else
-        snprintf(out, size, "%s: [PID: %d] %s %s%.*s%s%s" TRACE, f->code, pid, now, f->intro, REASON_MAX, reason,
-                 f->solution ? "\n        Solution: " : "", f->solution ? f->solution : "", code);
+        return;
+    }
+    int n = f ? snprintf(out, size, "%s: [PID: %d] %s %s", f->code, pid, now, in_language(f->intro))
+              : snprintf(out, size, "EE9999: Inner Error!\nEE9999: [PID: %d] %s ", pid, now);
+    n += snprintf(out + n, size - (size_t)n, "%.*s%s%s%s\n        %s\n        ", REASON_MAX, reason,
+                  solution ? "\n        " : "", solution ? in_language("Solution: ") : "", solution ? solution : "",
+                  in_language("TraceBack (most recent call last):"));
+    if ((size_t)n < size)
+        snprintf(out + n, size - (size_t)n, in_language("error code is %d"), code);
 }
 
 int fail_text(int code, const char *reason)
@@ -138,7 +141,7 @@ int fail(int code, const char *fmt, ...)
     char text[REASON_MAX]; /* the reason may be among the arguments */
     va_list args;
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    vsnprintf(text, sizeof text, in_language(fmt), args);
     va_end(args);
     memcpy(l->reason, text, strlen(text) + 1);
     return fail_text(code, l->reason);

@@ -61,13 +61,15 @@ static aclError wait_for(aclrtStream stream, int32_t ms)
 const struct anynpu_extension *anynpu_extension(void)
 {
     static const struct anynpu_extension table = {
-        .version = 3,
+        .version = 4,
         .host_view = host_view,
         .note = note,
         .stream_idle = idle,
         .stream_error = take_error,
         .stream_wait = wait_for,
         .trace = &trace_table,
+        .log_wanted = log_wanted,
+        .set_place = place_set,
     };
     return option_number(OPTION_EXTENSION) ? &table : NULL;
 }

@@ -16,12 +16,14 @@
 #include <time.h>
 
 #include "base/cpu.h"
+#include "base/dtype.h"
 #include "base/futex.h"
 #include "base/options.h"
 #include "callback.h"
 #include "capture.h"
 #include "error.h"
 #include "fault.h"
+#include "language.h"
 #include "local.h"
 #include "pool.h"
 #include "settings.h"
@@ -90,6 +92,21 @@ static uint32_t task_id(const struct stream *s)
                       atomic_load_explicit(&s->finished, memory_order_relaxed));
 }
 
+static _Atomic(size_t (*)(char *, size_t)) place_ask;
+
+void place_set(size_t (*ask)(char *out, size_t size))
+{
+    atomic_store(&place_ask, ask);
+}
+
+/* Where the calling thread is in the user's program; "" when nobody knows. */
+static void place_now(char *out, size_t size)
+{
+    size_t (*ask)(char *, size_t) = atomic_load_explicit(&place_ask, memory_order_relaxed);
+    if (!ask || !ask(out, size))
+        *out = 0;
+}
+
 static const char *name_of(const struct task *task)
 {
     return task->note.name ? task->note.name : "a task";
@@ -109,6 +126,70 @@ static void trace(const struct local *me, struct stream *s, const struct task *t
                               .begin = begin,
                               .end = clock_ns()};
     trace_task(&done);
+}
+
+/* "(DT_FLOAT[2,3], DT_FLOAT[3] -> DT_FLOAT[2,3])", as far as it fits; "" when it is not known. */
+static const char *tensors_of(const struct task *task, char *out, size_t size)
+{
+    const struct task_detail *detail = task->note.detail;
+    const char *at = detail ? detail->tensor : NULL, *end = at ? at + detail->tensor_bytes : NULL;
+    size_t n = 0;
+    bool outputs = false;
+    *out = 0;
+    while (at && at < end && n < size) {
+        const struct anynpu_trace_tensor *t = (const struct anynpu_trace_tensor *)at;
+        const uint32_t *dim = (const uint32_t *)(t + 1);
+        const char *between = n ? ", " : "(";
+        if (t->flags & ANYNPU_TENSOR_OUTPUT && !outputs) {
+            between = n ? " -> " : "(-> ";
+            outputs = true;
+        }
+        n += (size_t)snprintf(out + n, size - n, "%s%s[", between, dtype_name((aclDataType)t->dtype));
+        for (int i = 0; i < t->rank && n < size; i++)
+            n += (size_t)snprintf(out + n, size - n, i ? ",%u" : "%u", dim[i]);
+        if (n < size)
+            n += (size_t)snprintf(out + n, size - n, "]");
+        at = (const char *)(dim + t->rank);
+    }
+    if (n && n < size)
+        snprintf(out + n, size - n, ")");
+    return out;
+}
+
+static const char *label(const struct task *task, const char *note)
+{
+    return note && *note ? note : task->note.name;
+}
+
+static const char *place_of(const struct task *task, const char *note)
+{
+    const char *where = note ? note + strlen(note) + 1 : task->note.where;
+    return where ? where : "";
+}
+
+/* The failure's text says which operator of which stream it was, and which line asked for it: in lines of their own, as
+ * clients read the first. */
+static void name_failure(struct stream *s, const struct task *task, const char *note, int status)
+{
+    if (!label(task, note))
+        return;
+    char tensors[400], here[800], reason[REASON_MAX];
+    const char *where = place_of(task, note);
+    int n = snprintf(here, sizeof here, in_language("\n        Operator: %s%s, stream %u, task %u"), label(task, note),
+                     tensors_of(task, tensors, sizeof tensors), s->handle.id, task_id(s));
+    if (*where && n > 0 && (size_t)n < sizeof here)
+        snprintf(here + n, sizeof here - (size_t)n, in_language("\n        Called at: %s"), where);
+    snprintf(reason, sizeof reason, "%.1200s%s", fail_reason(), here);
+    fail_text(status, reason);
+}
+
+static void log_task(struct stream *s, const struct task *task, const char *note, int64_t ns)
+{
+    char tensors[800];
+    const char *where = place_of(task, note);
+    log_line(ACL_INFO, "RUNTIME", "%s%s native stream_id=%u task_id=%u %.1fus%s%s", label(task, note),
+             tensors_of(task, tensors, sizeof tensors), s->handle.id, task_id(s), (double)ns / 1000,
+             *where ? " at " : "", where);
 }
 
 int stream_run(struct local *me, struct stream *s, const struct task *task, const char *note,
@@ -142,8 +223,7 @@ int stream_run(struct local *me, struct stream *s, const struct task *task, cons
         if (limit)
             atomic_store(&s->overdue, 0);
         if (logged)
-            log_line(ACL_INFO, "RUNTIME", "%s stream_id=%u task_id=%u %.1fus", note && *note ? note : task->note.name,
-                     s->handle.id, task_id(s), (double)ns / 1000);
+            log_task(s, task, note, ns);
         if (limit && ns > limit && !status)
             status = fail(ACL_ERROR_RT_AICORE_TIMEOUT, "%s ran for %.3f s, the limit is %.3f s", name_of(task),
                           (double)ns / 1e9, (double)limit / 1e9);
@@ -153,12 +233,7 @@ int stream_run(struct local *me, struct stream *s, const struct task *task, cons
     if (status == TASK_AGAIN && task->run == task->attempt)
         return status;
     if (__builtin_expect(status != 0, 0)) {
-        const char *where = note ? note + strlen(note) + 1 : task->note.where;
-        if (where && *where) {
-            char reason[REASON_MAX];
-            snprintf(reason, sizeof reason, "%.1800s (at %s)", fail_reason(), where);
-            fail_text(status, reason);
-        }
+        name_failure(s, task, note, status);
         callback_exception(s, task_id(s), status);
     }
     return status;
@@ -223,8 +298,17 @@ int stream_take_error(struct stream *s)
     pthread_mutex_unlock(&s->lock);
     if (atomic_load(&s->failure_mode))
         handle_each(&stream_table, resume_context, s->context);
-    if (status)
-        fail_text(status, text ? text : "a task failed");
+    if (status) {
+        char late[160], reason[REASON_MAX];
+        snprintf(
+            late, sizeof late,
+            in_language(
+                "\n        Reported when stream %u was waited for; its later tasks have run, and it can be used on."),
+            s->handle.id);
+        snprintf(reason, sizeof reason, "%.1850s%s", text ? text : in_language("a task failed"),
+                 atomic_load(&s->failure_mode) ? "" : late);
+        fail_text(status, reason);
+    }
     free(text);
     return status;
 }
@@ -366,6 +450,12 @@ static int start_thread(struct stream *s)
 /* The caller's note for its next task, as one string "name\0where"; NULL when there is none. */
 static char *take_note(struct local *me)
 {
+    if (!me->noted) {
+        me->note_name[0] = 0;
+        place_now(me->note_where, sizeof me->note_where);
+        if (!me->note_where[0])
+            return NULL;
+    }
     size_t n = strlen(me->note_name) + 1, w = strlen(me->note_where) + 1;
     char *note = malloc(n + w);
     if (note) {
@@ -386,7 +476,7 @@ static int drop(const struct task *task, int status)
 static int push(struct stream *s, const struct task *task, bool waits)
 {
     struct local *me = local();
-    char *note = me->noted ? take_note(me) : NULL;
+    char *note = me->noted || task->note.name ? take_note(me) : NULL;
     struct launched launch = {0};
     if (trace_wanted(ANYNPU_TRACE_TASK))
         launch = trace_launch();
@@ -462,7 +552,7 @@ void stream_undivert(struct stream *s)
 /* The stream is ours (AT_ONCE): runs the task, then gives the stream back or over to the device thread. */
 static int run_at_once(struct local *me, struct stream *s, const struct task *task)
 {
-    char *note = __builtin_expect(me->noted, 0) ? take_note(me) : NULL;
+    char *note = __builtin_expect(me->noted || log_wanted(ACL_INFO), 0) ? take_note(me) : NULL;
     uint64_t n = atomic_load_explicit(&s->at_once, memory_order_relaxed);
     me->task = task_id(s);
     int status = run_task(me, s, task, note, NULL);

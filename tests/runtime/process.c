@@ -189,7 +189,7 @@ static void logs(void)
     CHECK_EQ(system(pattern), 0);
     CHECK_CHILD("logging", "ASCEND_SLOG_PRINT_TO_STDOUT=1\nASCEND_GLOBAL_LOG_LEVEL=1");
     CHECK_TEXT(child_output, "[INFO] RUNTIME(");
-    CHECK_TEXT(child_output, "aten::add stream_id=");
+    CHECK_TEXT(child_output, "aten::add native stream_id=");
     CHECK_TEXT(child_output, "us\n");
     CHECK_CHILD("logging", "ASCEND_SLOG_PRINT_TO_STDOUT=1\nASCEND_MODULE_LOG_LEVEL=APP=0:RUNTIME=4");
     CHECK_TEXT(child_output, "[DEBUG] APP(");
@@ -203,12 +203,12 @@ static void notes(void)
     CHECK_EQ(aclrtSetDevice(0), 0);
     extension->note("aten::index", "train.py:3");
     CHECK_EQ(push(NULL, task_fail, 0, SMALL), ACL_ERROR_RT_AICORE_EXCEPTION);
-    CHECK_TEXT(aclGetRecentErrMsg(), "(at train.py:3)");
+    CHECK_TEXT(aclGetRecentErrMsg(), "Called at: train.py:3");
     extension->note("aten::index", "train.py:4");
     push(NULL, task_fail, 0, LARGE);
     WAIT_UNTIL(extension->stream_idle(NULL));
     CHECK_EQ(extension->stream_error(NULL), ACL_ERROR_RT_AICORE_EXCEPTION);
-    CHECK_TEXT(aclGetRecentErrMsg(), "(at train.py:4)");
+    CHECK_TEXT(aclGetRecentErrMsg(), "Called at: train.py:4");
     CHECK_EQ(extension->stream_error(NULL), 0);
     push(NULL, task_fail, 0, SMALL);
     CHECK(!strstr(aclGetRecentErrMsg(), "train.py")); /* for one task only */

@@ -31,6 +31,7 @@ from ._devices import (
     why_not_available,
     why_unavailable,
 )
+from ._fallback import FallbackReport, fallback_report
 from ._lazy import DeferredNpuCallError, _is_in_bad_fork, _lazy_call, _lazy_init, init, is_initialized
 from ._recovery import npurt, restart_device, stop_device
 from .autocast_utils import (

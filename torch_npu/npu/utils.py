@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """torch.npu.utils: what ran on the CPU instead, overflow checks, and the device functions under their official path."""
 
-import atexit
-import os
-import sys
 import warnings
 
 import torch
@@ -13,7 +10,7 @@ from .. import _variables
 from ..utils._error_code import ErrCode, pta_error
 from ..utils.cann import get_cann_version
 from ._devices import _checked, current_blas_handle, current_device, device, device_of, set_device, synchronize
-from ._lazy import _is_in_bad_fork, _lazy_init
+from ._lazy import _lazy_init
 from ._utils import _get_device_index as _get_device_index
 from .npu_config import finalize_dump, get_task_queue_enable, init_dump, set_dump, set_task_queue_enable
 from .streams import StreamContext, current_stream, default_stream, set_stream, stream
@@ -65,19 +62,6 @@ def cpu_fallback_count() -> dict[str, int]:
 def reset_cpu_fallback_count() -> None:
     """Sets all counts of cpu_fallback_count to 0."""
     _C._npu_fallback_reset()
-
-
-def _report_fallbacks() -> None:
-    counts = sorted(cpu_fallback_count().items(), key=lambda item: (-item[1], item[0]))
-    total = sum(times for _, times in counts)
-    lines = [f"torch_npu: {len(counts)} operators ran on the CPU, {total} calls in all"]
-    lines += [f"{times:>10}  {name}" for name, times in counts]
-    print("\n".join(lines), file=sys.stderr)
-
-
-if _variables.on("ANYNPU_FALLBACK_REPORT"):
-    _process = os.getpid()
-    atexit.register(lambda: os.getpid() == _process and not _is_in_bad_fork() and _report_fallbacks())
 
 
 # ---- number formats and overflow ----

@@ -28,6 +28,13 @@ struct anynpu_extension {
     aclError (*stream_wait)(aclrtStream stream, int32_t ms);
     /* Version 3. The recorder (anynpu/trace.h). */
     const struct anynpu_trace_api_table *trace;
+    /* Version 4. Is a log line of this level (ACL_DEBUG …) wanted by any module? One load. */
+    bool (*log_wanted)(int level);
+    /* Who can say where in the user's program the calling thread is ("train.py:12 in forward"): writes at most size bytes
+     * with the 0, and returns the length, 0 when there is no place. Asked for operators that are queued, and for all at
+     * log level 1, so that a failure that is reported later names the line that asked for it. May be slow (1 µs); called
+     * without a lock. NULL: nobody. */
+    void (*set_place)(size_t (*ask)(char *out, size_t size));
 };
 
 /* NULL under ANYNPU_EXTENSION=0. */

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+/* Operators as long as this are described in any case: their failure may be reported late. */
+enum { DESCRIBED_NS = 20000 };
+
 enum { ALIGN = 64, CHUNK = 16384, EMERGENCY = 1 << 20 };
 _Static_assert(sizeof(struct plan) + 1024 < POOL_PLAN_BYTES, "most operators need no second block");
 
@@ -314,7 +317,7 @@ struct plan *plan_prepare(const struct op_row *row, const union op_value *arg, a
         s = row->prepare(plan, row, plan->arg);
     *status = s ? s : plan->status;
     if (*status == ACLNN_SUCCESS) {
-        if (trace_wanted(ANYNPU_TRACE_TASK))
+        if (trace_wanted(ANYNPU_TRACE_TASK) || plan->work >= DESCRIBED_NS || log_wanted(ACL_INFO))
             plan->detail = plan_describe(plan);
         return plan;
     }

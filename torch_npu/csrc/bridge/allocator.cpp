@@ -18,6 +18,7 @@
 #include "graph.h"
 #include "history.h"
 #include "latch.h"
+#include "logs.h"
 #include "memory.h"
 #include "profile.h"
 #include "pool.h"
@@ -241,6 +242,8 @@ static void release_segment(Device &d, Block *block)
     unlist_free(block);
     if (history_on)
         history_add(Action::SEGMENT_FREE, block->device, block->stream, block->ptr, block->size);
+    if (logs(Log::MEMORY, LogLevel::INFO))
+        log_write(Log::MEMORY, LogLevel::INFO, "aclrtFree %p, %zu bytes", block->ptr, (size_t)block->size);
     PrivatePool *own = block->pool->owner;
     if (own && own->source)
         own->source->give(block->ptr, (ssize_t)block->size, block->device, stream_handle(block->device, block->stream));
@@ -407,6 +410,8 @@ static Block *new_segment(Device &d, Pool *pool, int device, int stream, size_t 
         return nullptr;
     if (pool->owner)
         pool->owner->segments++;
+    if (logs(Log::MEMORY, LogLevel::INFO))
+        log_write(Log::MEMORY, LogLevel::INFO, "aclrtMalloc %p, %zu bytes for a block of %zu", ptr, bytes, size);
     d.stats.num_device_alloc++;
     Block *block = fill(new_header(), static_cast<char *>(ptr), bytes, pool, device, stream, d.frees);
     d.segment[block->ptr] = block;
@@ -427,6 +432,8 @@ static Block *new_segment(Device &d, Pool *pool, int device, int stream, size_t 
     d.stats.num_ooms++;
     if (history_on)
         history_add(Action::OOM, device, current_stream_index(device), (void *)free, bytes, {});
+    if (logs(Log::MEMORY, LogLevel::ERROR))
+        log_write(Log::MEMORY, LogLevel::ERROR, "out of memory: %zu bytes wanted", (size_t)bytes);
     std::string text = "NPU out of memory. Tried to allocate " + format_size(bytes) + " (NPU " +
                        std::to_string(device) + "; " + format_size(total) + " total capacity; " +
                        format_size((size_t)d.stats.allocated_bytes[0].current) + " already allocated; " +

@@ -38,27 +38,42 @@ using torch::jit::Stack;
 
 // ---- counting ----
 static std::mutex count_lock;
-static std::map<std::string, int64_t> &counts()
+static std::map<std::string, FallbackUse> &counts()
 {
-    static auto *const table = new std::map<std::string, int64_t>;
+    static auto *const table = new std::map<std::string, FallbackUse>;
     return *table;
 }
 
-std::map<std::string, int64_t> fallback_counts()
+static int64_t now_ns()
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+static int64_t counted_since = now_ns();
+
+std::map<std::string, FallbackUse> fallback_uses()
 {
     std::lock_guard<std::mutex> lock(count_lock);
-    std::map<std::string, int64_t> used;
-    for (auto &[name, n] : counts())
-        if (n)
-            used[name] = n;
+    std::map<std::string, FallbackUse> used;
+    for (auto &[name, use] : counts())
+        if (use.times)
+            used[name] = use;
     return used;
+}
+
+int64_t fallback_since()
+{
+    std::lock_guard<std::mutex> lock(count_lock);
+    return now_ns() - counted_since;
 }
 
 void fallback_reset()
 {
     std::lock_guard<std::mutex> lock(count_lock);
     for (auto &entry : counts()) // names stay: an operator is warned of once
-        entry.second = 0;
+        entry.second = {};
+    counted_since = now_ns();
 }
 
 static void count(const std::string &name)
@@ -68,14 +83,22 @@ static void count(const std::string &name)
     bool first;
     {
         std::lock_guard<std::mutex> lock(count_lock);
-        auto [entry, added] = counts().try_emplace(name, 0);
-        entry->second++;
+        auto [entry, added] = counts().try_emplace(name);
+        entry->second.times++;
         first = added;
     }
     if (first && !quiet)
         TORCH_WARN("CAUTION: The operator '", name,
                    "' is not currently supported on the NPU backend and will fall back to run on the CPU. "
                    "This may have performance implications. (function npu_cpu_fallback)");
+}
+
+static void add_use(const std::string &name, int64_t bytes, int64_t ns)
+{
+    std::lock_guard<std::mutex> lock(count_lock);
+    FallbackUse &use = counts()[name];
+    use.bytes += bytes;
+    use.ns += ns;
 }
 
 static std::string full_name(const c10::OperatorHandle &op)
@@ -106,6 +129,7 @@ struct Run {
     const std::string &name;
     const schema_fact *facts;
     int device = -1;
+    int64_t bytes = 0;
     std::vector<Alias> aliases;
     std::vector<Pair> pairs, compounds;
     std::vector<bool> compound_written;
@@ -176,6 +200,7 @@ Tensor Run::to_cpu(const Tensor &t, bool written)
     for (Pair &known : pairs)
         if (known.npu.is_same(t))
             return known.cpu;
+    bytes += (int64_t)t.nbytes();
     Tensor cpu = host_tensor(alias.cpu, t.unsafeGetTensorImpl());
     cpu.unsafeGetTensorImpl()->_set_conj(
         t.is_conj()); // products and solvers take these as they are, without a resolved copy
@@ -243,6 +268,7 @@ Tensor Run::to_npu(const Tensor &t)
     if (t.layout() != at::kStrided || !t.has_storage())
         unsupported(name, "its result is opaque; ");
     auto *impl = t.unsafeGetTensorImpl();
+    bytes += (int64_t)t.nbytes();
     Tensor made;
     if (auto storage = device_storage(t.storage().unsafeGetStorageImpl())) {
         made = wrap_storage(c10::Storage(std::move(storage)), npu_keys, t.sizes(), t.strides(), t.storage_offset(),
@@ -311,6 +337,21 @@ void Run::write_back()
             compound_assign(compounds[i].npu, compounds[i].cpu, [&](const Tensor &part) { return to_npu(part); });
 }
 
+// At log level 1 a line for each run, beside the lines of the operators that ran on the NPU.
+static void log_run(const Run &run, int64_t ns)
+{
+    if (!cann.aclAppLog || !cann.extension || cann.extension->version < 4 || !cann.extension->log_wanted(ACL_INFO))
+        return;
+    std::string text;
+    for (const Pair &pair : run.pairs) {
+        text += text.empty() ? "" : ", ";
+        text += c10::toString(pair.npu.scalar_type());
+        text += c10::str(pair.npu.sizes());
+    }
+    cann.aclAppLog(ACL_INFO, "npu_cpu_fallback", "fallback.cpp", 0, "%s(%s) fallback to CPU %.1fus", run.name.c_str(),
+                   text.c_str(), (double)ns / 1000);
+}
+
 // A CPU generator for one call of an operator: seeded from the device generator's seed and offset, which moves on.
 static at::Generator cpu_generator(const at::Generator *generator, int device)
 {
@@ -334,7 +375,7 @@ static const schema_fact *facts_of(const c10::OperatorHandle &op)
 static void run_on_cpu(const c10::OperatorHandle &op, Stack *stack, const std::string &name, c10::DispatchKey cpu)
 {
     const schema_fact *facts = facts_of(op);
-    Run run{name, facts, -1, {}, {}, {}, {}};
+    Run run{name, facts, -1, 0, {}, {}, {}, {}};
     size_t n = op.schema().arguments().size(), first = stack->size() - n;
     for (size_t i = 0; i < n; i++)
         run.argument((*stack)[first + i], (int)i);
@@ -352,16 +393,19 @@ static void run_on_cpu(const c10::OperatorHandle &op, Stack *stack, const std::s
             v = cpu_generator(&own, run.device);
         }
     }
-    int64_t begin = traced(ANYNPU_TRACE_HOST) ? trace()->now() : 0;
+    int64_t traced_begin = traced(ANYNPU_TRACE_HOST) ? trace()->now() : 0, begin = now_ns();
     {
         DeviceAllocations on(run.device);
         op.redispatchBoxed(c10::DispatchKeySet(cpu), stack);
     }
-    if (C10_UNLIKELY(begin != 0))
-        trace_range(name, begin, trace()->now(), ANYNPU_HOST_FALLBACK);
+    int64_t ns = now_ns() - begin;
+    if (C10_UNLIKELY(traced_begin != 0))
+        trace_range(name, traced_begin, trace()->now(), ANYNPU_HOST_FALLBACK);
     run.write_back();
     for (size_t i = stack->size() - (size_t)facts->returns; i < stack->size(); i++)
         run.result((*stack)[i]);
+    add_use(name, run.bytes, ns);
+    log_run(run, ns);
 }
 
 // The composite runs as it is: the operators it is made of are dispatched to the NPU one by one.

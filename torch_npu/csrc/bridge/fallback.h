@@ -11,7 +11,13 @@
 namespace npu
 {
 
-std::map<std::string, int64_t> fallback_counts(); // "aten::name.overload" → times since the last reset
+// What an operator that ran on the CPU came to since the last reset.
+struct FallbackUse {
+    int64_t times = 0, bytes = 0, ns = 0; // bytes: of the tensors it was given and returned; ns: in its CPU kernel
+};
+
+std::map<std::string, FallbackUse> fallback_uses(); // by "aten::name.overload"; those used alone
+int64_t fallback_since();                           // ns since the last reset (since the package was loaded)
 void fallback_reset();
 
 // The fallback for sparse (SparseCPU), compressed sparse (SparseCsrCPU) and nested tensors (NestedTensorCPU).

@@ -16,6 +16,7 @@
 #include "fallback.h"
 #include "generator.h"
 #include "history.h"
+#include "logs.h"
 #include "host.h"
 #include "memory.h"
 #include "mempool.h"
@@ -25,6 +26,11 @@
 #include "version.h"
 
 using namespace npu;
+
+namespace npu
+{
+void place_install(); // module_place.cpp
+}
 
 namespace
 {
@@ -39,6 +45,8 @@ PyObject *cann_open_(PyObject *args)
         PyErr_SetString(PyExc_OSError, message);
         throw python_error();
     }
+    npu::place_install();
+    npu::logs_install();
     return PyUnicode_FromString(cann.path);
 }
 
@@ -596,8 +604,8 @@ PyObject *get_option(PyObject *args)
 PyObject *fallback_count(PyObject *)
 {
     PyObject *dict = PyDict_New();
-    for (auto &[name, n] : fallback_counts())
-        set_item(dict, name.c_str(), PyLong_FromLongLong(n));
+    for (auto &[name, use] : fallback_uses())
+        set_item(dict, name.c_str(), PyLong_FromLongLong(use.times));
     return dict;
 }
 
@@ -618,6 +626,16 @@ PyObject *host_alias_(PyObject *args)
         alias = host_alias(tensor);
     }
     return alias.defined() ? THPVariable_Wrap(alias) : nullptr;
+}
+
+// ({name: (times, bytes, ns)}, ns since the last reset)
+PyObject *fallback_report(PyObject *)
+{
+    PyObject *dict = PyDict_New();
+    for (auto &[name, use] : fallback_uses())
+        set_item(dict, name.c_str(),
+                 Py_BuildValue("(LLL)", (long long)use.times, (long long)use.bytes, (long long)use.ns));
+    return Py_BuildValue("(NL)", dict, (long long)fallback_since());
 }
 
 PyObject *fallback_reset_(PyObject *)
@@ -697,6 +715,7 @@ PyMethodDef methods[] = {
     {"_npu_getOption", entry<get_option>, METH_VARARGS, nullptr},
     {"_npu_hostAlias", entry<host_alias_>, METH_VARARGS, nullptr},
     {"_npu_fallback_count", entry<fallback_count>, METH_VARARGS, nullptr},
+    {"_npu_fallback_report", entry<fallback_report>, METH_VARARGS, nullptr},
     {"_npu_fallback_reset", entry<fallback_reset_>, METH_VARARGS, nullptr},
     {"_npu_at_exit", entry<at_exit>, METH_VARARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
