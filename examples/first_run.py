@@ -8,6 +8,7 @@
 
 The two loss curves are written to ``build/first_run.png`` (``--picture``). Exits 1 when a claim does not hold.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -31,11 +32,16 @@ from tqdm import tqdm
 
 BATCH = 64
 SENTENCES = [
-    "A cat sleeps on the warm windowsill.", "The kitten is napping in the sun.",
-    "The train to Lyon leaves at nine.", "Our railway connection departs in the morning.",
-    "She trained a neural network on a graphics card.", "He taught a deep model using an accelerator.",
-    "Fresh bread smells wonderful.", "The bakery's loaves have a lovely aroma.",
-    "It rained all week in the mountains.", "The hills had seven days of wet weather.",
+    "A cat sleeps on the warm windowsill.",
+    "The kitten is napping in the sun.",
+    "The train to Lyon leaves at nine.",
+    "Our railway connection departs in the morning.",
+    "She trained a neural network on a graphics card.",
+    "He taught a deep model using an accelerator.",
+    "Fresh bread smells wonderful.",
+    "The bakery's loaves have a lovely aroma.",
+    "It rained all week in the mountains.",
+    "The hills had seven days of wet weather.",
 ]
 
 
@@ -50,9 +56,17 @@ class DigitsNet(nn.Module):
     def __init__(self, dropout: float) -> None:
         super().__init__()
         self.features = nn.Sequential(
-            nn.Conv2d(1, 32, 3, padding=1, bias=False), nn.BatchNorm2d(32), nn.SiLU(),
-            nn.Conv2d(32, 64, 3, padding=1, bias=False), nn.BatchNorm2d(64), nn.SiLU(), nn.AvgPool2d(2),
-            nn.Conv2d(64, 64, 3, padding=1, bias=False), nn.BatchNorm2d(64), nn.SiLU(), nn.AvgPool2d(2),
+            nn.Conv2d(1, 32, 3, padding=1, bias=False),
+            nn.BatchNorm2d(32),
+            nn.SiLU(),
+            nn.Conv2d(32, 64, 3, padding=1, bias=False),
+            nn.BatchNorm2d(64),
+            nn.SiLU(),
+            nn.AvgPool2d(2),
+            nn.Conv2d(64, 64, 3, padding=1, bias=False),
+            nn.BatchNorm2d(64),
+            nn.SiLU(),
+            nn.AvgPool2d(2),
         )
         self.head = nn.Sequential(nn.Flatten(), nn.Dropout(dropout), nn.Linear(256, 64), nn.SiLU(), nn.Linear(64, 10))
 
@@ -89,8 +103,11 @@ def verify(failures: list[str]) -> None:
     a, b = torch.randn(1000, 1000), torch.randn(1000, 1000)
     on_npu, on_cpu = torch.matmul(a.npu(), b.npu()).sum().item(), torch.matmul(a.double(), b.double()).sum().item()
     scale = torch.matmul(a, b).abs().sum().item()
-    claim(abs(on_npu - on_cpu) <= 1e-6 * scale,
-          f"1000×1000 matmul, c.sum(): npu {on_npu:.3f}, cpu in float64 {on_cpu:.3f}", failures)
+    claim(
+        abs(on_npu - on_cpu) <= 1e-6 * scale,
+        f"1000×1000 matmul, c.sum(): npu {on_npu:.3f}, cpu in float64 {on_cpu:.3f}",
+        failures,
+    )
 
 
 def step(net: nn.Module, optimizer: torch.optim.Optimizer, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -135,8 +152,9 @@ def run_both(train_set: TensorDataset, epochs: int) -> tuple[dict[str, list[floa
     The rate is that of the fastest epoch, so that other load on the machine matters less.
     """
     order = torch.Generator().manual_seed(1)
-    batches = [[(x, y) for x, y in DataLoader(train_set, BATCH, shuffle=True, drop_last=True, generator=order)]
-               for _ in range(epochs)]
+    batches = [
+        [(x, y) for x, y in DataLoader(train_set, BATCH, shuffle=True, drop_last=True, generator=order)] for _ in range(epochs)
+    ]
     nets = {d: make(d, dropout=0.0) for d in ("npu:0", "cpu")}
     losses: dict[str, list[float]] = {d: [] for d in nets}
     best = dict.fromkeys(nets, float("inf"))
@@ -192,8 +210,10 @@ def compare(train_set: TensorDataset, epochs: int, path: pathlib.Path, failures:
     npu, cpu = np.array(losses["npu:0"]), np.array(losses["cpu"])
     worst = float(np.max(np.abs(npu - cpu) / cpu))
     claim(worst <= 1e-4, f"{len(npu)} steps, dropout off: largest relative difference of the losses {worst:.1e}", failures)
-    print(f"   samples/s: npu:0 {rate['npu:0']:,.0f}, cpu {rate['cpu']:,.0f}: ratio {rate['npu:0'] / rate['cpu']:.2f}"
-          f" ({torch.get_num_threads()} threads)")
+    print(
+        f"   samples/s: npu:0 {rate['npu:0']:,.0f}, cpu {rate['cpu']:,.0f}: ratio {rate['npu:0'] / rate['cpu']:.2f}"
+        f" ({torch.get_num_threads()} threads)"
+    )
     print("   the ten costliest operators of five training steps on npu:0:")
     folder = path.with_name("first_run_profile")
     for line in costliest(folder):
@@ -230,8 +250,11 @@ def embed(failures: list[str]) -> None:
     score = (on_npu @ on_npu.T).cpu()
     pairs = torch.tensor([score[i, i + 1].item() for i in range(0, 10, 2)])
     other = torch.tensor([score[i, j].item() for i in range(10) for j in range(i + 1, 10) if i // 2 != j // 2])
-    claim(bool(pairs.min() > other.max()),
-          f"related pairs score {pairs.min():.2f} to {pairs.max():.2f}, unrelated ones at most {other.max():.2f}", failures)
+    claim(
+        bool(pairs.min() > other.max()),
+        f"related pairs score {pairs.min():.2f} to {pairs.max():.2f}, unrelated ones at most {other.max():.2f}",
+        failures,
+    )
 
 
 def model_folder(package: pathlib.Path) -> pathlib.Path:
@@ -249,8 +272,10 @@ def main() -> None:
     failures: list[str] = []
 
     title("Versions and the guides' checks")
-    print(f"   torch {torch.__version__}, torch_npu {torch_npu.__version__}, CANN {torch_npu.utils.get_cann_version()}, "
-          f"{torch.npu.get_device_name(0)} × {torch.npu.device_count()}")
+    print(
+        f"   torch {torch.__version__}, torch_npu {torch_npu.__version__}, CANN {torch_npu.utils.get_cann_version()}, "
+        f"{torch.npu.get_device_name(0)} × {torch.npu.device_count()}"
+    )
     verify(failures)
     train_set, test_set = digits()
     title("A CNN learns handwritten digits on npu:0")

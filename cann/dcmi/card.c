@@ -94,7 +94,7 @@ void machine_read(struct machine *m, enum card_family family)
     }
     name_chips(m);
     int chips = (int)option_number(OPTION_DEVICES), used = stats_devices();
-    if (used > chips)
+    if (used > chips && chips > 0) /* a machine without devices has none, whatever other folders say */
         chips = used;
     if (chips > CARD_CHIPS_MAX)
         chips = CARD_CHIPS_MAX;
