@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Streams, for C++ extensions: a c10::Stream of the NPU together with its AscendCL handle. A value; the stream itself lives
-// as long as the process. A task put on stream() runs after the tensors' own tasks on it.
+// Streams, for C++ extensions: a c10::Stream of the NPU together with its AscendCL handle. A value; the stream itself
+// lives as long as the process. A task put on stream() runs after the tensors' own tasks on it.
 #pragma once
 
 #include <c10/core/DeviceGuard.h>
@@ -78,8 +78,8 @@ class C10_NPU_API NPUStream
     {
         value.synchronize();
     }
-    int priority() const;        // 0, or -1 for high
-    aclrtStream stream() const;  // the handle; tasks of PyTorch are on it already
+    int priority() const;          // 0, or -1 for high
+    aclrtStream stream() const;    // the handle; tasks of PyTorch are on it already
     aclrtStream stream(bool) const // the official flag "need_empty": here a stream has no queue before it
     {
         return stream();
