@@ -218,7 +218,7 @@ static void try(const struct problem *p)
                 *ends_k = tnd ? aclCreateIntArray(p->ends_k, (uint64_t)p->b) : NULL;
     for (int64_t i = 0; i < scores && i < ROOM; i++) {
         mask[i] = uniform() > 0.4;
-        drop[i] = (uint8_t)(uniform() * 1000);
+        drop[i] = (uint8_t)(int)(uniform() * 1000);
         if (p->bias)
             host[BIAS][i] = (float)uniform();
     }
