@@ -25,6 +25,7 @@ for _ in range(4):
     side.wait_stream(torch.npu.current_stream())
     with torch.npu.stream(side):
         losses.append(loss.detach().clone())
+    loss.record_stream(side)  # its memory is not the next step's before the copy is made
 torch.npu.synchronize()
 print([value.item().hex() for value in losses])
 print(torch_npu.npu.utils.cpu_fallback_count())
