@@ -65,12 +65,14 @@ def environment() -> str:
 
 def run(python: str, soc: str, variables: dict[str, str], program: list[str]) -> int:
     env = {k: v for k, v in os.environ.items() if not k.startswith(("ASCEND_", "TASK_QUEUE", "PYTHONPATH"))}
+    # the environment's own first, as when it is activated: msprof runs with its python3
+    programs = [str(pathlib.Path(python).parent), str(TOOLKIT / "tools/profiler/bin"), str(TOOLKIT / "bin")]
     env |= {
         "ANYNPU_SOC": soc,
         "ASCEND_HOME_PATH": str(TOOLKIT),
         "ASCEND_TOOLKIT_HOME": str(TOOLKIT),
         "ASCEND_OPP_PATH": str(TOOLKIT / "opp"),
-        "PATH": ":".join([str(TOOLKIT / "tools/profiler/bin"), str(TOOLKIT / "bin"), os.environ.get("PATH", "/usr/bin:/bin")]),
+        "PATH": ":".join([*programs, os.environ.get("PATH", "/usr/bin:/bin")]),
         "LD_LIBRARY_PATH": ":".join(filter(None, [str(TOOLKIT / "lib64"), os.environ.get("LD_LIBRARY_PATH")])),
     } | variables
     # not from the root folder: its torch_npu would be imported
