@@ -215,6 +215,9 @@ _TABLE = (
              "Where to; the rank's number follows."),
     Variable("P2P_HCCL_BUFFSIZE", "20", *_number(0), "Buffer in MB of the communicators of send and recv."),
     # Processes
+    Variable("TORCH_NPUGRAPH_GC", "0", *_SWITCH, "torch.npu.graph collects Python's garbage before it captures."),
+    Variable("ASCEND_WORK_PATH", "", *_any("a folder"), "Where profiles go whose handler names no folder."),
+    Variable("PROF_CONFIG_PATH", "", *_any("a folder"), "The folder whose profiler_config.json dynamic_profile watches."),
     Variable("RANK", "", *_number(0), "This process's number in the job (set by torchrun): named in errors."),
 )  # fmt: skip
 

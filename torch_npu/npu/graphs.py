@@ -21,6 +21,7 @@ from typing import Any
 import torch
 import torch_npu._C as _C
 
+from .. import _variables
 from ..utils._error_code import ErrCode, graph_error
 from . import _graph_callables
 from ._devices import synchronize
@@ -218,7 +219,7 @@ class graph:
 
     def __enter__(self) -> None:
         synchronize()
-        if os.environ.get("TORCH_NPUGRAPH_GC") == "1":
+        if _variables.on("TORCH_NPUGRAPH_GC"):
             gc.collect()
         empty_cache()
         host_empty_cache()

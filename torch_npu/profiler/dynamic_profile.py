@@ -18,6 +18,7 @@ import os
 import warnings
 from typing import Any
 
+from .. import _variables
 from .experimental_config import ProfilerLevel, _ExperimentalConfig
 from .profiler import profile, tensorboard_trace_handler
 from .profiler_interface import ProfilerActivity
@@ -179,8 +180,9 @@ def init(path: str) -> None:
 
 def step() -> None:
     """The program's step has ended."""
-    if _dynamic.path is None and os.environ.get("PROF_CONFIG_PATH"):
-        _dynamic.watch(os.environ["PROF_CONFIG_PATH"])
+    folder = _variables.raw("PROF_CONFIG_PATH")
+    if _dynamic.path is None and folder:
+        _dynamic.watch(folder)
     _dynamic.step()
 
 

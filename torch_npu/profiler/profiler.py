@@ -22,6 +22,7 @@ from typing import Any
 import torch
 from torch.autograd.profiler_util import EventList
 
+from .. import _variables
 from . import profiler_interface as interface
 from .experimental_config import _ExperimentalConfig
 from .profiler_interface import Recording, supported_activities
@@ -136,7 +137,7 @@ class _KinetoProfile:
         folder, worker = getattr(handler, "folder", None), getattr(handler, "worker", None)
         if folder:
             return os.path.abspath(os.path.expanduser(folder)), worker
-        work = os.environ.get("ASCEND_WORK_PATH")
+        work = _variables.raw("ASCEND_WORK_PATH")
         if work:
             return os.path.join(os.path.abspath(work), "profiling_data"), worker
         return (os.getcwd(), worker) if handler is not None else (None, worker)

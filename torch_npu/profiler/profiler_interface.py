@@ -14,7 +14,7 @@ from enum import Enum
 
 import torch
 
-from .. import _C
+from .. import _C, _variables
 from .experimental_config import ExportType, ProfilerLevel, _ExperimentalConfig
 
 __all__ = ["ProfilerActivity", "Recording", "supported_activities"]
@@ -62,7 +62,7 @@ def activities_of(given: Iterable[object] | None) -> set[ProfilerActivity]:
 
 def rank() -> int | None:
     """The process's rank; None where there is one process."""
-    text = os.environ.get("RANK", "")
+    text = _variables.raw("RANK") or ""
     if text.isdigit():
         return int(text)
     if torch.distributed.is_available() and torch.distributed.is_initialized():

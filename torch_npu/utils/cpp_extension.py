@@ -14,7 +14,7 @@ from typing import Any
 
 import torch_npu
 from torch.utils import cpp_extension
-from torch_npu import _C
+from torch_npu import _C, _variables
 
 __all__ = ["NpuExtension", "include_paths", "library_flags"]
 
@@ -22,7 +22,7 @@ __all__ = ["NpuExtension", "include_paths", "library_flags"]
 def _cann() -> str:
     """The toolkit's folder: the one that the libraries in use are from, or ASCEND_HOME_PATH; it must hold the headers."""
     root = os.path.dirname(os.path.dirname(os.path.abspath(_C._cann_open(""))))
-    for place in (root, os.environ.get("ASCEND_HOME_PATH", root)):
+    for place in (root, _variables.raw("ASCEND_HOME_PATH") or root):
         if os.path.exists(os.path.join(place, "include/acl/acl.h")):
             return place
     raise FileNotFoundError(f"no headers of the CANN (include/acl/acl.h) in {root} or ASCEND_HOME_PATH")
