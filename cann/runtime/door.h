@@ -20,8 +20,16 @@
  * The text is the reason alone; the official prefix (EE1001: …, EZ1001: …) is added by code family. */
 int fail(int code, const char *fmt, ...) DOOR(fail) __attribute__((format(printf, 2, 3)));
 
+/* The lowest level that any module wants; -1 until log_lowest_read() has looked. */
+extern _Atomic int log_lowest DOOR(log_lowest);
+int log_lowest_read(void) DOOR(log_lowest_read);
+
 /* Is a line of this level (ACL_DEBUG … ACL_ERROR) wanted? One load; ask before building a costly line. */
-bool log_wanted(int level) DOOR(log_wanted);
+static inline bool log_wanted(int level)
+{
+    int low = atomic_load_explicit(&log_lowest, memory_order_relaxed);
+    return level >= (low < 0 ? log_lowest_read() : low);
+}
 void log_line(int level, const char *module, const char *fmt, ...) DOOR(log_line) __attribute__((format(printf, 3, 4)));
 
 /* More about a task, for the profiler: lives as long as the task. */

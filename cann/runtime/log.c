@@ -23,7 +23,7 @@
 enum { LINE_MAX_BYTES = 4096, FILE_MAX_BYTES = 20 << 20, FILES_MAX = 1000 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic int lowest = -1; /* lowest level that any module wants */
+_Atomic int log_lowest = -1;
 static int file = -1;
 static pid_t file_pid;
 static size_t file_bytes;
@@ -45,20 +45,14 @@ static int module_level(const char *module)
     return (int)option_number(OPTION_LOG_LEVEL);
 }
 
-static int lowest_level(void)
+int log_lowest_read(void)
 {
     int level = (int)option_number(OPTION_LOG_LEVEL);
     for (const char *p = strchr(option_text(OPTION_LOG_MODULES), '='); p; p = strchr(p + 1, '='))
         if (p[1] >= '0' && p[1] <= '4' && p[1] - '0' < level)
             level = p[1] - '0';
-    atomic_store_explicit(&lowest, level, memory_order_relaxed);
+    atomic_store_explicit(&log_lowest, level, memory_order_relaxed);
     return level;
-}
-
-bool log_wanted(int level)
-{
-    int low = atomic_load_explicit(&lowest, memory_order_relaxed);
-    return level >= (low < 0 ? lowest_level() : low);
 }
 
 void log_time(char out[LOG_TIME_MAX])
