@@ -177,8 +177,9 @@ _TABLE = (
     Variable("PYTORCH_ALLOC_CONF", "", *_ALLOC, "The same, under the name that all accelerators share; set one of the two."),
     Variable("PYTORCH_NO_NPU_MEMORY_CACHING", "0", *_SWITCH, "Every allocation is one of the device.", strict=True),
     Variable("OOM_SNAPSHOT_ENABLE", "0", *_one_of("0", "1", "2"),
-             "When memory runs out, a snapshot is written: 1 with the history, 2 without.", strict=True),
-    Variable("OOM_SNAPSHOT_PATH", "", *_any("a folder"), "Where that snapshot goes; the default is the current folder."),
+             "When memory runs out, a snapshot is to be written: 1 with the history, 2 without; not written yet.", strict=True,
+             idle=True),
+    Variable("OOM_SNAPSHOT_PATH", "", *_any("a folder"), "Where that snapshot is to go.", idle=True),
     Variable("MULTI_STREAM_MEMORY_REUSE", "1", *_one_of("0", "1", "2", "3"),
              "How memory that several streams use is freed; here when all of them are done with it.", strict=True, idle=True),
     # Messages
