@@ -154,14 +154,6 @@ static int compute_type(struct plan *plan, const struct call *c, const union op_
 
 /* ---- arguments ---- */
 
-/* A number as an integer parameter: cut, the nearest one where it does not fit, NaN as the least. */
-static int64_t whole(double d)
-{
-    if (!(d >= -0x1p63))
-        return INT64_MIN;
-    return d < 0x1p63 ? (int64_t)d : INT64_MAX;
-}
-
 static void number(struct call *c, double d, int64_t i)
 {
     if (c->params == 3)
@@ -189,7 +181,7 @@ static void sort_arguments(struct call *c, const struct op_row *row, const union
         } else if (kind == 'S') {
             number(c, 1.0, 1); /* swish's beta */
         } else if (kind == 'd') {
-            number(c, arg[p].d, whole(arg[p].d));
+            number(c, arg[p].d, whole_number(arg[p].d));
         } else if (kind == 'i') {
             c->choice = arg[p].i;
         } else if (kind == 's') {

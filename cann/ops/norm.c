@@ -14,6 +14,22 @@ struct view *norm_parameter(struct plan *plan, const aclTensor *tensor, aclDataT
     return plan_contiguous(plan, plan_view(plan, tensor), compute);
 }
 
+struct norm_written norm_written(struct plan *plan, const aclTensor *tensor, aclDataType compute, bool read)
+{
+    struct norm_written w = {0};
+    if (!tensor || !view_count(&tensor->view))
+        return w;
+    w.view = plan_view(plan, tensor);
+    w.temp = read ? plan_contiguous(plan, w.view, compute) : plan_output(plan, w.view, compute);
+    return w;
+}
+
+void norm_finish(struct plan *plan, struct norm_written w)
+{
+    if (w.view)
+        plan_finish(plan, w.temp, w.view);
+}
+
 double norm_at(const struct view *array, int64_t k, double if_none)
 {
     if (!array)

@@ -17,6 +17,14 @@ static inline aclDataType norm_compute(aclDataType x)
 /* An optional parameter as a dense array of the compute type; NULL if absent. */
 struct view *norm_parameter(struct plan *plan, const aclTensor *tensor, aclDataType compute);
 
+/* A written statistic or gradient: an array of the compute type, to be copied to its tensor by norm_finish() after the
+ * steps that fill it. All NULL if the tensor is absent or empty. read: its values count too. */
+struct norm_written {
+    struct view *view, *temp;
+};
+struct norm_written norm_written(struct plan *plan, const aclTensor *tensor, aclDataType compute, bool read);
+void norm_finish(struct plan *plan, struct norm_written w);
+
 /* The k-th number of a dense array of the compute type; 0 or 1 of none. */
 double norm_at(const struct view *array, int64_t k, double if_none);
 void norm_put(const struct view *array, int64_t k, double value);

@@ -304,27 +304,6 @@ static int check_channels(struct plan *plan, int p, const aclTensor *tensor, int
     return tensor ? plan_check_shape(plan, p, 1, &channels) : ACLNN_SUCCESS;
 }
 
-/* A written statistic: an array of the compute type; remembered to be copied to its tensor at the end. */
-struct written {
-    struct view *view, *temp;
-};
-
-static struct written written(struct plan *plan, const aclTensor *tensor, aclDataType compute, bool read)
-{
-    struct written w = {0};
-    if (!tensor || !view_count(&tensor->view))
-        return w;
-    w.view = plan_view(plan, tensor);
-    w.temp = read ? plan_contiguous(plan, w.view, compute) : plan_output(plan, w.view, compute);
-    return w;
-}
-
-static void finish(struct plan *plan, struct written w)
-{
-    if (w.view)
-        plan_finish(plan, w.temp, w.view);
-}
-
 static struct view *by_channel(struct plan *plan, const struct batch_job *j)
 {
     return plan_temp(plan, norm_compute(j->type.x), 1, &j->channels);
@@ -354,10 +333,10 @@ int norm_prepare_batch(struct plan *plan, const struct op_row *row, const union 
     j->out = to;
     j->weight = norm_parameter(plan, arg[1].tensor, compute);
     j->bias = norm_parameter(plan, arg[2].tensor, compute);
-    struct written running_mean = written(plan, arg[3].tensor, compute, true);
-    struct written running_var = written(plan, arg[4].tensor, compute, true);
-    struct written save_mean = written(plan, j->training ? arg[9].tensor : NULL, compute, false);
-    struct written save_rstd = written(plan, j->training ? arg[10].tensor : NULL, compute, false);
+    struct norm_written running_mean = norm_written(plan, arg[3].tensor, compute, true);
+    struct norm_written running_var = norm_written(plan, arg[4].tensor, compute, true);
+    struct norm_written save_mean = norm_written(plan, j->training ? arg[9].tensor : NULL, compute, false);
+    struct norm_written save_rstd = norm_written(plan, j->training ? arg[10].tensor : NULL, compute, false);
     j->running_mean = running_mean.temp;
     j->running_var = running_var.temp;
     j->save_mean = save_mean.temp;
@@ -384,10 +363,10 @@ int norm_prepare_batch(struct plan *plan, const struct op_row *row, const union 
     }
     plan_finish(plan, to, seen_out);
     if (j->training) {
-        finish(plan, running_mean);
-        finish(plan, running_var);
-        finish(plan, save_mean);
-        finish(plan, save_rstd);
+        norm_finish(plan, running_mean);
+        norm_finish(plan, running_var);
+        norm_finish(plan, save_mean);
+        norm_finish(plan, save_rstd);
     }
     return ACLNN_SUCCESS;
 }
@@ -430,8 +409,8 @@ int norm_prepare_batch_backward(struct plan *plan, const struct op_row *row, con
         to = see(plan, j, dx, true, &seen_out);
         j->out = to;
     }
-    struct written dweight = written(plan, mask[1] ? arg[out + 1].tensor : NULL, compute, false);
-    struct written dbias = written(plan, mask[2] ? arg[out + 2].tensor : NULL, compute, false);
+    struct norm_written dweight = norm_written(plan, mask[1] ? arg[out + 1].tensor : NULL, compute, false);
+    struct norm_written dbias = norm_written(plan, mask[2] ? arg[out + 2].tensor : NULL, compute, false);
     j->grad_weight = dweight.temp;
     j->grad_bias = dbias.temp;
     uint64_t work = (uint64_t)view_count(x);
@@ -451,7 +430,7 @@ int norm_prepare_batch_backward(struct plan *plan, const struct op_row *row, con
     }
     if (to)
         plan_finish(plan, to, seen_out);
-    finish(plan, dweight);
-    finish(plan, dbias);
+    norm_finish(plan, dweight);
+    norm_finish(plan, dbias);
     return ACLNN_SUCCESS;
 }

@@ -171,27 +171,6 @@ static int check_channels(struct plan *plan, const struct sync_job *j, const uni
     return arg[p].tensor ? plan_check_shape(plan, p, 1, &j->channels) : ACLNN_SUCCESS;
 }
 
-/* A written array of the compute type; NULL if the tensor is absent or empty. finish() copies it to the tensor. */
-struct written {
-    struct view *view, *temp;
-};
-
-static struct written written(struct plan *plan, const aclTensor *tensor, aclDataType compute, bool read)
-{
-    struct written w = {0};
-    if (!tensor || !view_count(&tensor->view))
-        return w;
-    w.view = plan_view(plan, tensor);
-    w.temp = read ? plan_contiguous(plan, w.view, compute) : plan_output(plan, w.view, compute);
-    return w;
-}
-
-static void finish(struct plan *plan, struct written w)
-{
-    if (w.view)
-        plan_finish(plan, w.temp, w.view);
-}
-
 int norm_prepare_stats(struct plan *plan, const struct op_row *row, const union op_value *arg)
 {
     struct sync_job *j;
@@ -205,14 +184,14 @@ int norm_prepare_stats(struct plan *plan, const struct op_row *row, const union 
     aclDataType compute = norm_compute(x->dtype);
     j->eps = arg[1].d;
     j->x = plan_contiguous(plan, x, x->dtype);
-    struct written mean = written(plan, arg[2].tensor, compute, false);
-    struct written rstd = written(plan, arg[3].tensor, compute, false);
+    struct norm_written mean = norm_written(plan, arg[2].tensor, compute, false);
+    struct norm_written rstd = norm_written(plan, arg[3].tensor, compute, false);
     j->to_mean = mean.temp;
     j->to_rstd = rstd.temp;
     if (view_count(x))
         plan_step(plan, run_stats, j, (uint64_t)view_count(x));
-    finish(plan, mean);
-    finish(plan, rstd);
+    norm_finish(plan, mean);
+    norm_finish(plan, rstd);
     return ACLNN_SUCCESS;
 }
 
@@ -234,20 +213,20 @@ int norm_prepare_gather(struct plan *plan, const struct op_row *row, const union
     j->mean = norm_parameter(plan, arg[1].tensor, compute);
     j->rstd = norm_parameter(plan, arg[2].tensor, compute);
     j->counts = norm_parameter(plan, arg[7].tensor, compute);
-    struct written running_mean = written(plan, arg[3].tensor, compute, true);
-    struct written running_var = written(plan, arg[4].tensor, compute, true);
-    struct written mean = written(plan, arg[8].tensor, compute, false);
-    struct written rstd = written(plan, arg[9].tensor, compute, false);
+    struct norm_written running_mean = norm_written(plan, arg[3].tensor, compute, true);
+    struct norm_written running_var = norm_written(plan, arg[4].tensor, compute, true);
+    struct norm_written mean = norm_written(plan, arg[8].tensor, compute, false);
+    struct norm_written rstd = norm_written(plan, arg[9].tensor, compute, false);
     j->running_mean = running_mean.temp;
     j->running_var = running_var.temp;
     j->to_mean = mean.temp;
     j->to_rstd = rstd.temp;
     if (j->channels)
         plan_step(plan, run_gather, j, (uint64_t)(j->channels * (j->worlds + 1)) * 4);
-    finish(plan, running_mean);
-    finish(plan, running_var);
-    finish(plan, mean);
-    finish(plan, rstd);
+    norm_finish(plan, running_mean);
+    norm_finish(plan, running_var);
+    norm_finish(plan, mean);
+    norm_finish(plan, rstd);
     return ACLNN_SUCCESS;
 }
 
@@ -300,12 +279,12 @@ int norm_prepare_reduce_backward(struct plan *plan, const struct op_row *row, co
     (void)row;
     TRY(begin_job(plan, arg, 1, &j, &x));
     TRY(see_both(plan, j, arg, x));
-    struct written to[4] = {{0}};
+    struct norm_written to[4] = {{0}};
     for (int i = 0; i < 4; i++) {
         bool wanted = arg[i < 2 ? 5 : 4 + i].i;
         TRY(wanted ? check_channels(plan, j, arg, 8 + i) : ACLNN_SUCCESS);
         if (wanted)
-            to[i] = written(plan, arg[8 + i].tensor, norm_compute(x->dtype), false);
+            to[i] = norm_written(plan, arg[8 + i].tensor, norm_compute(x->dtype), false);
     }
     j->to_sum_g = to[0].temp;
     j->to_sum_gx = to[1].temp;
@@ -314,7 +293,7 @@ int norm_prepare_reduce_backward(struct plan *plan, const struct op_row *row, co
     if (j->channels)
         plan_step(plan, run_reduce, j, (uint64_t)view_count(x));
     for (int i = 0; i < 4; i++)
-        finish(plan, to[i]);
+        norm_finish(plan, to[i]);
     return ACLNN_SUCCESS;
 }
 

@@ -107,6 +107,14 @@ struct aclScalarList {
     aclScalar **value;
 };
 
+/* A number as an integer: cut, the nearest one where it does not fit; NaN gives the least. */
+static inline int64_t whole_number(double d)
+{
+    if (!(d >= -0x1p63))
+        return INT64_MIN;
+    return d < 0x1p63 ? (int64_t)d : INT64_MAX;
+}
+
 /* The scalar as double / int64, whatever its type (complex: the real part; a float out of range: the nearest int64). */
 double scalar_double(const aclScalar *s) DOOR(scalar_double);
 int64_t scalar_int(const aclScalar *s) DOOR(scalar_int);

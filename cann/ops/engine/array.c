@@ -344,7 +344,5 @@ int64_t scalar_int(const aclScalar *s)
 {
     if (!dtype_is_float(s->dtype) && !dtype_is_complex(s->dtype))
         return s->i;
-    if (!(s->d >= -0x1p63)) /* NaN too */
-        return INT64_MIN;
-    return s->d < 0x1p63 ? (int64_t)s->d : INT64_MAX;
+    return whole_number(s->d);
 }
