@@ -9,15 +9,19 @@ import argparse
 import os
 import re
 import sys
+import tempfile
 import time
 
 from . import tables, timeline
 from .profile import Profile
 from .read import NotATrace, Trace, find
 
+# The official torch_npu looks every 100 ms whether a table is there, and drops the analysis if msprof ends before it looked.
+SETTLE_SECONDS = 0.5
+
 
 def export(folder: str) -> list[str]:
-    """Exports one PROF_… folder; returns the files written."""
+    """Exports one PROF_… folder; returns the files written. Readers wait for the first table: all appear whole, tables last."""
     made = []
     for path in find(folder):
         profile = Profile(Trace(path))
@@ -27,15 +31,18 @@ def export(folder: str) -> list[str]:
         for old in os.listdir(out):
             if re.fullmatch(r"(msprof|op_summary|op_statistic|api_statistic|task_time|communication)_?\d*\.(json|csv)", old):
                 os.unlink(os.path.join(out, old))
+        with tempfile.TemporaryDirectory(dir=os.path.dirname(out), prefix=".export_") as draft:
 
-        def name(kind: str, end: str = "csv", out: str = out, stamp: str = stamp) -> str:
-            return os.path.join(out, f"{kind}_{stamp}.{end}")
+            def name(kind: str, end: str = "csv", draft: str = draft, stamp: str = stamp) -> str:
+                return os.path.join(draft, f"{kind}_{stamp}.{end}")
 
-        timeline.write(profile, name("msprof", "json"), framework=False)
-        tables.task_time(profile, name("task_time"))
-        tables.write(name("op_summary"), tables.SUMMARY_COLUMNS, tables.kernel_rows(profile))
-        tables.op_statistic(profile, name("op_statistic"))
-        tables.api_statistic(profile, name("api_statistic"))
+            timeline.write(profile, name("msprof", "json"), framework=False)
+            tables.task_time(profile, name("task_time"))
+            tables.write(name("op_summary"), tables.SUMMARY_COLUMNS, tables.kernel_rows(profile))
+            tables.op_statistic(profile, name("op_statistic"))
+            tables.api_statistic(profile, name("api_statistic"))
+            for file in sorted(os.listdir(draft), key=lambda file: file.endswith(".csv")):
+                os.replace(os.path.join(draft, file), os.path.join(out, file))
         made += [os.path.join(out, file) for file in sorted(os.listdir(out))]
     return made
 
@@ -80,6 +87,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     for path in filter(None, made):
         print(f"[INFO] {path}")
+    if "on" in (known.export, known.parse):
+        time.sleep(SETTLE_SECONDS)
     print("[INFO] Export all data done.")
     return 0
 
