@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The operators' tables, one a family of this folder: each `const struct operator_row operators_<family>[]`, ended by a
+ * row without a name. */
+#include "graph/operator.h"
+
+#include <stddef.h>
+
+const struct operator_row *const operator_families[] = {
+    NULL,
+};
