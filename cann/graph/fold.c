@@ -20,7 +20,7 @@ struct fold {
     struct context context; /* first: the context is the fold */
     aclrtStream stream;
     size_t limit;
-    struct list device, tensors, results;
+    struct list device, tensors, lists, results;
 };
 
 static bool keep(struct list *list, void *item)
@@ -77,6 +77,24 @@ static aclTensor *fold_view(struct context *context, const struct tensor *tensor
         aclDestroyTensor(made);
         made = NULL;
     }
+    return made;
+}
+
+/* A list destroys its tensors. */
+static aclTensorList *fold_list(struct context *context, const aclTensor *const *tensors, size_t n)
+{
+    struct fold *fold = (struct fold *)context;
+    aclTensorList *made = aclCreateTensorList(tensors, n);
+    if (made && !keep(&fold->lists, made)) {
+        aclDestroyTensorList(made);
+        made = NULL;
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = fold->tensors.count; made && j-- > 0;)
+            if (fold->tensors.items[j] == tensors[i]) {
+                fold->tensors.items[j] = fold->tensors.items[--fold->tensors.count];
+                break;
+            }
     return made;
 }
 
@@ -139,6 +157,7 @@ struct fold *fold_new(aclrtStream stream, size_t limit)
     struct fold *fold = calloc(1, sizeof *fold);
     if (fold)
         *fold = (struct fold){.context = {.view = fold_view,
+                                          .list = fold_list,
                                           .launch = fold_launch,
                                           .scratch = fold_allocate,
                                           .output = fold_allocate,
@@ -154,11 +173,13 @@ struct fold *fold_new(aclrtStream stream, size_t limit)
 /* What the node's turn took. */
 static void settle(struct fold *fold)
 {
+    for (size_t i = 0; i < fold->lists.count; i++)
+        aclDestroyTensorList(fold->lists.items[i]);
     for (size_t i = 0; i < fold->tensors.count; i++)
         aclDestroyTensor(fold->tensors.items[i]);
     for (size_t i = 0; i < fold->device.count; i++)
         aclrtFree(fold->device.items[i]);
-    fold->tensors.count = fold->device.count = 0;
+    fold->lists.count = fold->tensors.count = fold->device.count = 0;
 }
 
 void fold_free(struct fold *fold)
@@ -170,6 +191,7 @@ void fold_free(struct fold *fold)
         free(fold->results.items[i]);
     free(fold->results.items);
     free(fold->tensors.items);
+    free(fold->lists.items);
     free(fold->device.items);
     free(fold);
 }

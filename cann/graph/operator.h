@@ -16,6 +16,7 @@
 #include "graph/graph.h"
 
 struct context;
+struct op; /* operators/op.h */
 
 enum operator_flags {
     OPERATOR_VIEW = 1,    /* output 0 has the bytes of input 0, in the same order (Reshape, Identity): run is NULL; the
@@ -44,6 +45,12 @@ struct operator_row {
     /* Emits the node. out[i] is NULL where left out; its device memory is there but for OPERATOR_SIZES. */
     int (*run)(const struct node *node, struct context *context, const struct tensor *const *in,
                struct tensor *const *out);
+
+    /* Where infer and run are op_infer and op_run (operators/op.h): the one function behind both, and what it is told.
+     */
+    void (*define)(struct op *op);
+    const void *detail;
+    int code;
 };
 
 /* A call of an aclnn operator between its two phases. */
@@ -61,6 +68,8 @@ struct context {
      * returned; NULL: no memory. */
     aclTensor *(*view)(struct context *context, const struct tensor *tensor, int32_t rank, const int64_t *dim,
                        const int64_t *stride, int64_t offset);
+    /* A list of n tensors that view() made; the context owns it, and the tensors as parts of it. NULL: no memory. */
+    aclTensorList *(*list)(struct context *context, const aclTensor *const *tensors, size_t n);
     /* Takes over the launch (also one with a bad status: tells it with aclnn's own text). */
     int (*launch)(struct context *context, const struct launch *launch);
     /* Memory for a tensor whose type is filled in: until the node has run (scratch); an output's (output, for

@@ -5,6 +5,9 @@
 
 #include <stddef.h>
 
+#include "graph/operators/row.h"
+
 const struct operator_row *const operator_families[] = {
+    operators_elementwise,
     NULL,
 };
