@@ -6,6 +6,7 @@
 #define ANYNPU_GRAPH_AIPP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum aipp_mode { AIPP_STATIC = 1, AIPP_DYNAMIC = 2 };
@@ -43,5 +44,14 @@ struct aipp {
     int32_t mean[4];
     float min[4], var_reci[4];
 };
+
+/* The fields by name, for the parser of the configuration file, the .om and its JSON. Ends with a name NULL. */
+enum aipp_field_type { AIPP_INT, AIPP_LONG, AIPP_BOOL, AIPP_FLOAT, AIPP_WORD /* an int32_t written as a word */ };
+struct aipp_field {
+    const char *name;
+    size_t offset;
+    enum aipp_field_type type;
+};
+extern const struct aipp_field aipp_fields[];
 
 #endif

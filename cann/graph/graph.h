@@ -155,6 +155,10 @@ int32_t model_value(struct model *model, const char *name, const struct type *ty
 /* A new symbol; its number, or -1. */
 int32_t model_symbol(struct model *model, const char *name, int64_t low, int64_t high);
 
+/* Every index within its table, every value made once and before it is used, constants with as many bytes as their type
+ * says. For readers of files, and after passes. */
+int model_check(const struct model *model);
+
 /* Index of the input of that name in graph->in, -1. */
 int32_t graph_input(const struct graph *graph, const char *name);
 
