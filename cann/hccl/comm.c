@@ -112,7 +112,9 @@ static bool find_hosts(struct comm *c)
         if (c->local_of[r] < c->rails)
             c->rank_at[c->host_of[r] * c->rails + c->local_of[r]] = r;
     cpu_set_t cpus;
-    c->crowded = sched_getaffinity(0, sizeof cpus, &cpus) || c->local > (uint32_t)CPU_COUNT(&cpus);
+    uint32_t n = sched_getaffinity(0, sizeof cpus, &cpus) ? 1 : (uint32_t)CPU_COUNT(&cpus);
+    c->crowded = c->local > n;
+    c->serial = 2 * c->local > n;
     return true;
 }
 

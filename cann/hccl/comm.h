@@ -57,6 +57,7 @@ struct comm {
     uint32_t *host_of, *local_of; /* rank → host, → its place there */
     bool one_process;             /* all local ranks are threads of this process */
     bool crowded;                 /* more local ranks than CPUs: do not spin */
+    bool serial;                  /* fewer than two CPUs for each: one thread a rank, a second would disturb a peer */
 
     struct board *board;
     int *pidfds; /* one a local rank in another process, else -1 */

@@ -154,7 +154,7 @@ int work_reduce(struct op *op, uint64_t from, uint64_t n, combine_fold fold, siz
         in[i] += from * op->element;
     }
     struct reduction r = {fold, op->element, out_element, (int)c->local, outs, in, out};
-    if (c->crowded || n * op->element < 2 * GRAIN)
+    if (c->serial || n * op->element < 2 * GRAIN)
         reduce_piece(&r, 0, (int64_t)n);
     else
         parallel((int64_t)n, (int64_t)(GRAIN / op->element), reduce_piece, &r);
@@ -172,7 +172,7 @@ void work_copy(const struct op *op, char *to, const char *from, uint64_t bytes)
     if (bytes == 0 || to == from)
         return;
     char *both[] = {to, (char *)(uintptr_t)from};
-    if (op->comm->crowded || bytes < 2 * GRAIN)
+    if (op->comm->serial || bytes < 2 * GRAIN)
         memcpy(to, from, bytes);
     else
         parallel((int64_t)bytes, GRAIN, copy_piece, both);

@@ -322,12 +322,27 @@ void stream_drop_error(struct stream *s)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* Waking costs some microseconds, so tasks that nobody waits for wake nobody. `awaited` is forgotten before the word
+ * changes: whoever set it too early for this and too late for the next sees the word changed, and sets it again. */
 static void finish(struct stream *s)
 {
-    atomic_fetch_add(&s->finished, 1);
+    uint64_t finished = atomic_fetch_add(&s->finished, 1) + 1;
+    if (finished < atomic_load(&s->awaited))
+        return;
+    atomic_store(&s->awaited, UINT64_MAX);
     atomic_fetch_add(&s->finish_word, 1);
-    if (atomic_load(&s->waiters))
-        futex_wake(&s->finish_word, INT32_MAX, false);
+    futex_wake(&s->finish_word, INT32_MAX, false);
+}
+
+/* Sleeps until `finished` has reached goal, at most ns; also returns early. */
+static void sleep_until(struct stream *s, uint64_t goal, int64_t ns)
+{
+    uint32_t seen = atomic_load(&s->finish_word);
+    uint64_t awaited = atomic_load(&s->awaited);
+    while (goal < awaited && !atomic_compare_exchange_weak(&s->awaited, &awaited, goal))
+        ;
+    if (atomic_load(&s->finished) < goal)
+        futex_wait(&s->finish_word, seen, ns, false);
 }
 
 static void free_slots(struct stream *s)
@@ -488,11 +503,7 @@ static int push(struct stream *s, const struct task *task, bool waits)
     while (atomic_load(&s->pushed) - atomic_load(&s->finished) >= RING) {
         uint64_t full = atomic_load(&s->finished);
         pthread_mutex_unlock(&s->lock);
-        atomic_fetch_add(&s->waiters, 1);
-        uint32_t seen = atomic_load(&s->finish_word);
-        if (atomic_load(&s->finished) == full)
-            futex_wait(&s->finish_word, seen, SLICE_NS, false);
-        atomic_fetch_sub(&s->waiters, 1);
+        sleep_until(s, full + 1, SLICE_NS);
         pthread_mutex_lock(&s->lock);
     }
     int status = s->threaded ? ACL_SUCCESS : start_thread(s);
@@ -684,22 +695,14 @@ int stream_wait(struct stream *s, int64_t ms)
                 return ACL_SUCCESS;
             cpu_relax();
         }
-    int status = ACL_SUCCESS;
-    atomic_fetch_add(&s->waiters, 1);
-    for (;;) {
-        uint32_t seen = atomic_load(&s->finish_word);
-        if (atomic_load(&s->finished) >= goal)
-            break;
+    while (atomic_load(&s->finished) < goal) {
         now = clock_ns();
-        if (now >= end) {
-            status = ACL_ERROR_RT_STREAM_SYNC_TIMEOUT;
-            break;
-        }
+        if (now >= end)
+            return ACL_ERROR_RT_STREAM_SYNC_TIMEOUT;
         int64_t slice = watch(s, now);
-        futex_wait(&s->finish_word, seen, end - now < slice ? end - now : slice, false);
+        sleep_until(s, goal, end - now < slice ? end - now : slice);
     }
-    atomic_fetch_sub(&s->waiters, 1);
-    return status;
+    return ACL_SUCCESS;
 }
 
 bool stream_aborted(struct stream *s)
@@ -755,6 +758,7 @@ struct stream *stream_new(struct context *context, uint32_t priority, uint32_t f
     s->device = context->device;
     s->priority = priority;
     s->flags = flags;
+    atomic_store(&s->awaited, UINT64_MAX);
     pthread_mutex_init(&s->lock, NULL);
     return s;
 }

@@ -64,8 +64,8 @@ struct stream {
 
     _Alignas(64) _Atomic uint64_t finished;
     _Atomic uint64_t drop_until;  /* tasks before this one were aborted */
-    _Atomic uint32_t finish_word; /* changes with `finished`, for waiters to sleep on */
-    _Atomic uint32_t waiters;
+    _Atomic uint64_t awaited;     /* the lowest `finished` that a sleeping waiter waits for */
+    _Atomic uint32_t finish_word; /* changes when `finished` gets there: waiters sleep on it */
 
     _Alignas(64) _Atomic uint32_t wake; /* the device thread sleeps on it */
     _Atomic uint32_t asleep;

@@ -136,6 +136,7 @@ def main() -> None:
     parser.add_argument("--out", default="")
     options = parser.parse_args()
     os.environ.setdefault("ANYNPU_DEVICES", str(options.ranks))
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, len(os.sched_getaffinity(0)) // options.ranks)))
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]
