@@ -314,6 +314,14 @@ static int read_dims(struct call *call, const struct aclmdlDataset *set, size_t 
     return 0;
 }
 
+static bool open_sizes(const struct model_tensor *t)
+{
+    bool open = t->rank == 0 && t->bytes == 0;
+    for (size_t d = 0; d < t->rank; d++)
+        open = open || t->dims[d] < 0;
+    return open;
+}
+
 /* Sizes and addresses that the execution found, into the dataset of outputs. */
 static int tell(const struct model_info *info, struct aclmdlDataset *output, const struct model_result *result)
 {
@@ -321,7 +329,7 @@ static int tell(const struct model_info *info, struct aclmdlDataset *output, con
         struct model_blob *b = &output->blob[i];
         if (result[i].address)
             aclUpdateDataBuffer(b->buffer, result[i].address, result[i].bytes);
-        if (info->dynamic != MODEL_RANGE && !b->desc)
+        if (!b->desc && !open_sizes(&info->output[i]))
             continue;
         if (b->own || !b->desc) {
             aclTensorDesc *desc =

@@ -327,7 +327,7 @@ aclError aclmdlGetInputDynamicGearCount(const aclmdlDesc *modelDesc, size_t inde
 
 aclError aclmdlGetInputDynamicDims(const aclmdlDesc *modelDesc, size_t index, aclmdlIODims *dims, size_t gearCount)
 {
-    size_t gears;
+    size_t gears = 0;
     CHECK_ARG(dims);
     TRY(aclmdlGetInputDynamicGearCount(modelDesc, index, &gears));
     if (gearCount < gears)
