@@ -2,11 +2,13 @@
 /* Runs a converted classifier on pictures: a first program for offline models, with nothing but AscendCL.
  *
  *   atc --model=m.onnx --framework=5 --output=m --soc_version=Ascend910B3
- *   cc classify.c -I$ASCEND_HOME_PATH/include -L$ASCEND_HOME_PATH/lib64 -lascendcl -Wl,-rpath,$ASCEND_HOME_PATH/lib64 -o classify
+ *   cc classify.c -I$ASCEND_HOME_PATH/include -L$ASCEND_HOME_PATH/lib64 -lascendcl -Wl,-rpath,$ASCEND_HOME_PATH/lib64
+ * -o classify
  *   ./classify m.om pictures.bin
  *
- * pictures.bin holds inputs of the model one after another, as bytes (numpy's tofile). For each picture a line is printed:
- * the class with the highest score, and the score. The last picture's line is followed by the time of an execution. */
+ * pictures.bin holds inputs of the model one after another, as bytes (numpy's tofile). For each picture a line is
+ * printed: the class with the highest score, and the score. The last picture's line is followed by the time of an
+ * execution. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -85,7 +87,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s is not a classifier with one input and float scores (pictures, classes)\n", argv[1]);
         return 1;
     }
-    fprintf(stderr, "input %s: %zu bytes, output %s: %ld classes\n", in_dims.name, in_bytes, out_dims.name, (long)out_dims.dims[1]);
+    fprintf(stderr, "input %s: %zu bytes, output %s: %ld classes\n", in_dims.name, in_bytes, out_dims.name,
+            (long)out_dims.dims[1]);
 
     void *in, *out, *host_in = malloc(in_bytes);
     float *score = malloc(out_bytes);

@@ -43,6 +43,7 @@ static int open_model(const struct model_source *source, struct model **model, v
     if (!status)
         return 0;
     free(*copy);
+    *copy = NULL;
     return executor_fail(status, "a model in memory");
 }
 

@@ -110,8 +110,8 @@ struct emitter {
     struct context context; /* first */
     struct executable *executable;
     aclrtStream stream;
-    bool recorded;
-    struct emitted *emitted; /* descriptors of the node under way */
+    bool recorded, wants_contents; /* `read` was asked for in a recording */
+    struct emitted *emitted;       /* descriptors of the node under way */
     size_t emitted_count, emitted_room;
     struct block *node_scratch; /* stepwise: given back after the node */
 };

@@ -244,8 +244,10 @@ static int emit_read(struct context *context, const struct tensor *tensor, void 
         memcpy(bytes, tensor->host, size);
         return GRAPH_OK;
     }
-    if (m->recorded)
+    if (m->recorded) { /* the program has to be run step by step */
+        m->wants_contents = true;
         return graph_fail(GRAPH_UNSUPPORTED, "contents of a tensor are read while launches are recorded");
+    }
     if (aclrtSynchronizeStream(m->stream))
         return told_by_acl("an operator before");
     memcpy(bytes, device_address(tensor->device), size);

@@ -298,6 +298,7 @@ static int emit(const struct turn *t, struct tensor *table, aclrtStream stream)
             status = emit_copy(stream, to, value->device, (size_t)type_bytes(&value->type));
     }
     emitter_end(&m);
+    t->program->stepwise = m.wants_contents;
     return status ? executor_fail(status, "the execution") : 0;
 }
 
@@ -441,7 +442,9 @@ static int execute(struct turn *t)
     for (size_t i = 0; i < e->info->outputs; i++)
         t->address[e->info->inputs + i] = output_address(t, i);
     TRY_STATUS(take_turn(e, t->stream));
-    int status = t->program->stepwise ? run_steps(t) : replay(t);
+    int status = t->program->stepwise ? 0 : replay(t);
+    if (t->program->stepwise)
+        status = run_steps(t);
     e->executed = true;
     e->last_stream = t->stream;
     int recorded = aclrtRecordEvent(e->last, t->stream);
