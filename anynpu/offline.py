@@ -142,15 +142,18 @@ class Model:
 
     def _checked(self, tensors: tuple[torch.Tensor, ...]) -> list[torch.Tensor]:
         if len(tensors) != len(self.inputs):
-            raise TypeError(f"the model takes {len(self.inputs)} tensors ({', '.join(i.name for i in self.inputs)}), not {len(tensors)}")
+            names = ", ".join(info.name for info in self.inputs)
+            raise TypeError(f"the model takes {len(self.inputs)} tensors ({names}), not {len(tensors)}")
         ready = []
         for tensor, info in zip(tensors, self.inputs, strict=True):
             if tensor.device != self.device:
                 raise ValueError(f"input {info.name} is on {tensor.device}, the model on {self.device}")
             if str(tensor.dtype).removeprefix("torch.") != info.dtype:
                 raise TypeError(f"input {info.name} is {tensor.dtype}, the model takes {info.dtype}")
-            fits = tensor.dim() == len(info.shape) and all(w in (s, _FREE_SIZE) for s, w in zip(tensor.shape, info.shape, strict=True))
-            if not fits and tensor.numel() * tensor.element_size() != info.nbytes:  # a picture that AIPP takes has sizes of its own
+            fits = len(tensor.shape) == len(info.shape) and all(
+                want in (size, _FREE_SIZE) for size, want in zip(tensor.shape, info.shape, strict=True)
+            )
+            if not fits and tensor.nbytes != info.nbytes:  # a picture that AIPP takes has sizes of its own
                 raise ValueError(f"input {info.name} is {tuple(tensor.shape)}, the model takes {info.shape}")
             ready.append(tensor.contiguous())
         return ready
@@ -172,7 +175,7 @@ class Model:
                 self._data.inputs, self._data.outputs = _dataset(len(self._all_inputs)), _dataset(len(self.outputs))
             dataset, buffers = self._data.inputs
             for buffer, tensor in zip(buffers, ready, strict=False):
-                acl.update_data_buffer(buffer, tensor.data_ptr(), tensor.numel() * tensor.element_size())
+                acl.update_data_buffer(buffer, tensor.data_ptr(), tensor.nbytes)
             self._set_sizes(dataset, buffers, ready)
             results = self._execute(dataset, stream)
         return results[0] if len(results) == 1 else tuple(results)
@@ -199,7 +202,8 @@ class Model:
                 status = acl.mdl.set_dynamic_hw_size(self._id, dataset, index, height, width)
             else:
                 every = [s for shape in sizes for s in shape]
-                status = acl.mdl.set_input_dynamic_dims(self._id, dataset, index, {"name": "", "dimCount": len(every), "dims": every})
+                dims = {"name": "", "dimCount": len(every), "dims": every}
+                status = acl.mdl.set_input_dynamic_dims(self._id, dataset, index, dims)
             _check(status, f"the choice of sizes {sizes}")
             self._data.sizes = sizes
         elif self._free and self._data.sizes != sizes:
