@@ -16,6 +16,7 @@
         "", name, since, 0, OPERATOR_VIEW, 1, in_max, 1, 1, op_infer, NULL, define, NULL, 0                            \
     }
 
-extern const struct operator_row operators_elementwise[];
+extern const struct operator_row operators_elementwise[], operators_shape[], operators_reduce[], operators_norm[],
+    operators_matmul[], operators_conv[], operators_pool[], operators_index[], operators_quant[];
 
 #endif
