@@ -243,7 +243,7 @@ static int run_index(void *arg)
 {
     struct index_list *l = arg;
     struct view shape, self, table;
-    int32_t first;
+    int32_t first = 0;
     TRY(list_table(l, &shape));
     TRY(list_geometry(l, &shape, &self, &table, &first));
     if (!view_same_shape(&self, l->other))
@@ -274,7 +274,7 @@ static int run_index_put(void *arg)
 {
     struct index_list *l = arg;
     struct view shape, self, table, values;
-    int32_t first;
+    int32_t first = 0;
     TRY(list_table(l, &shape));
     TRY(list_geometry(l, &shape, &self, &table, &first));
     struct view given = *l->other;
