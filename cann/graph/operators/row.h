@@ -17,6 +17,7 @@
     }
 
 extern const struct operator_row operators_elementwise[], operators_shape[], operators_reduce[], operators_norm[],
-    operators_matmul[], operators_conv[], operators_pool[], operators_index[], operators_quant[];
+    operators_matmul[], operators_conv[], operators_pool[], operators_index[], operators_quant[], operators_make[],
+    operators_cast[], operators_rnn[];
 
 #endif

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tensors made from numbers: constants, ranges, windows, random ones. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aclnnop/aclnn_arange.h"
+#include "aclnnop/aclnn_bernoulli_tensor.h"
+#include "aclnnop/aclnn_exp.h"
+#include "aclnnop/aclnn_inplace_normal.h"
+#include "aclnnop/aclnn_inplace_one.h"
+#include "aclnnop/aclnn_inplace_uniform.h"
+#include "aclnnop/aclnn_inplace_zero.h"
+#include "aclnnop/aclnn_multinomial.h"
+#include "graph/operators/onnx.h"
+#include "graph/operators/row.h"
+
+/* ---- constants ---- */
+
+static void define_constant(struct op *op)
+{
+    const struct node *node = op_node(op);
+    const struct tensor *t = node_tensor(node, "value");
+    const struct attribute *a;
+    size_t n;
+    if (t) {
+        op_write(op, op_result(op, 0, t->type.dtype, t->type.rank, t->type.dim), t->host);
+    } else if ((a = node_attribute(node, "value_float")) != NULL) {
+        op_write(op, op_result(op, 0, ACL_FLOAT, 0, NULL), &a->f);
+    } else if ((a = node_attribute(node, "value_int")) != NULL) {
+        op_write(op, op_result(op, 0, ACL_INT64, 0, NULL), &a->i);
+    } else if (node_attribute(node, "value_floats")) {
+        const float *list = node_floats(node, "value_floats", &n);
+        op_write(op, op_result(op, 0, ACL_FLOAT, 1, (int64_t[]){(int64_t)n}), list);
+    } else if (node_attribute(node, "value_ints")) {
+        const int64_t *list = node_ints(node, "value_ints", &n);
+        op_write(op, op_result(op, 0, ACL_INT64, 1, (int64_t[]){(int64_t)n}), list);
+    } else
+        op_fail(op, GRAPH_UNSUPPORTED, "a constant that is neither a tensor nor numbers");
+}
+
+static void define_constant_of_shape(struct op *op)
+{
+    struct operand *shape = op_in(op, 0);
+    const struct tensor *value = node_tensor(op_node(op), "value");
+    aclDataType dtype = value ? value->type.dtype : ACL_FLOAT;
+    size_t n;
+    const int64_t *dim = op_whole(op, 0, &n);
+    if (!dim && op_open(op)) {
+        bool known = shape->rank == 1 && shape->dim[0] <= OP_RANK;
+        op_result_open(op, 0, dtype, known ? (int32_t)shape->dim[0] : RANK_UNKNOWN, NULL);
+        return;
+    }
+    if (n > OP_RANK) {
+        op_fail(op, GRAPH_UNSUPPORTED, "a shape of %zu dimensions", n);
+        return;
+    }
+    struct operand *y = op_result(op, 0, dtype, (int32_t)n, dim);
+    if (op_count(y) == 0)
+        return;
+    if (value && value->host) {
+        struct operand *one = op_temp(op, dtype, 0, NULL);
+        op_write(op, one, value->host);
+        op_copy(op, y, one);
+    } else
+        OP_CALL(op, aclnnInplaceZero, op_out(op, y));
+}
+
+static void define_eye_like(struct op *op)
+{
+    struct operand *x = op_in(op, 0);
+    if (x->rank != 2) {
+        op_fail(op, GRAPH_INVALID, "takes a matrix, not %d dimensions", x->rank);
+        return;
+    }
+    struct operand *y = op_result(op, 0, onnx_attribute_dtype(op, "dtype", x->dtype), 2, x->dim);
+    int64_t k = op_int(op, "k", 0), row = k < 0 ? -k : 0, column = k > 0 ? k : 0;
+    int64_t rows = x->dim[0] - row, columns = x->dim[1] - column, n = rows < columns ? rows : columns;
+    if (op_count(y))
+        OP_CALL(op, aclnnInplaceZero, op_out(op, y));
+    if (n > 0)
+        OP_CALL(op, aclnnInplaceOne,
+                op_out(op, op_view(op, y, 1, &n, (int64_t[]){x->dim[1] + 1}, row * x->dim[1] + column)));
+}
+
+static void define_range(struct op *op)
+{
+    struct operand *start = op_in(op, 0);
+    double number[3];
+    int64_t whole[3];
+    for (int i = 0; i < 3; i++) {
+        size_t n, m;
+        const double *d = op_numbers(op, i, &n);
+        const int64_t *w = op_whole(op, i, &m);
+        if (!d || !w || n != 1) {
+            if (op_open(op))
+                op_result_open(op, 0, start->dtype, 1, NULL);
+            else
+                op_fail(op, GRAPH_INVALID, "takes three numbers");
+            return;
+        }
+        number[i] = d[0];
+        whole[i] = w[0];
+    }
+    bool real = dtype_is_float(start->dtype);
+    double count = 0;
+    if (number[2] != 0)
+        count = ceil(real ? (number[1] - number[0]) / number[2] : (double)(whole[1] - whole[0]) / (double)whole[2]);
+    if (number[2] == 0 || !(count < 0x1p40)) {
+        op_fail(op, GRAPH_INVALID, "from %g to %g by %g", number[0], number[1], number[2]);
+        return;
+    }
+    int64_t n = count > 0 ? (int64_t)count : 0;
+    struct operand *y = op_result(op, 0, start->dtype, 1, &n);
+    if (n == 0)
+        return;
+    if (real) {
+        const aclScalar *from = op_number(op, number[0]), *by = op_number(op, number[2]);
+        OP_CALL(op, aclnnArange, from, op_number(op, number[1]), by, op_out(op, y));
+    } else
+        OP_CALL(op, aclnnArange, op_integer(op, whole[0]), op_integer(op, whole[1]), op_integer(op, whole[2]),
+                op_out(op, y));
+}
+
+/* ---- windows ---- */
+
+enum window_kind { WINDOW_HANN, WINDOW_HAMMING, WINDOW_BLACKMAN };
+
+static void define_window(struct op *op)
+{
+    static const double factors[3][3] = {
+        [WINDOW_HANN] = {0.5, 0.5, 0},
+        [WINDOW_HAMMING] = {25.0 / 46, 1 - 25.0 / 46, 0},
+        [WINDOW_BLACKMAN] = {0.42, 0.5, 0.08},
+    };
+    const double *a = factors[op_code(op)];
+    aclDataType dtype = onnx_attribute_dtype(op, "output_datatype", ACL_FLOAT);
+    size_t count;
+    const int64_t *size = op_whole(op, 0, &count);
+    if (!size) {
+        op_result_open(op, 0, dtype, 1, NULL);
+        return;
+    }
+    int64_t n = size[0];
+    double period = (double)(op_int(op, "periodic", 1) ? n : n - 1);
+    double *value = n >= 0 && n < INT32_MAX ? malloc(sizeof *value * (size_t)(n + 1)) : NULL;
+    if (!value) {
+        op_fail(op, GRAPH_INVALID, "a window of %lld", (long long)n);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double x = period > 0 ? 2 * 3.14159265358979323846 * (double)i / period : 0;
+        value[i] = a[0] - a[1] * cos(x) + a[2] * cos(2 * x);
+    }
+    op_copy(op, op_result(op, 0, dtype, 1, &n), op_constant(op, ACL_DOUBLE, 1, &n, value));
+    free(value);
+}
+
+/* A matrix that sums a spectrum's bins into bands of the mel scale. */
+static void define_mel(struct op *op)
+{
+    aclDataType dtype = onnx_attribute_dtype(op, "output_datatype", ACL_FLOAT);
+    double number[5];
+    for (int i = 0; i < 5; i++) {
+        size_t n;
+        const double *d = op_numbers(op, i, &n);
+        if (!d || n != 1) {
+            op_result_open(op, 0, dtype, 2, NULL);
+            return;
+        }
+        number[i] = d[0];
+    }
+    int64_t bands = (int64_t)number[0], length = (int64_t)number[1], rate = (int64_t)number[2], bins = length / 2 + 1;
+    if (bands < 1 || length < 1 || rate < 1 || bands > 1 << 20 || bins > 1 << 20) {
+        op_fail(op, GRAPH_INVALID, "%lld bands of %lld points at %lld Hz", (long long)bands, (long long)length,
+                (long long)rate);
+        return;
+    }
+    double low = 2595 * log10(1 + number[3] / 700), high = 2595 * log10(1 + number[4] / 700);
+    double step = (high - low) / (double)(bands + 2);
+    int64_t *bin = malloc(sizeof *bin * (size_t)(bands + 2));
+    double *value = calloc((size_t)(bins * bands), sizeof *value);
+    for (int64_t i = 0; bin && i < bands + 2; i++)
+        bin[i] =
+            (int64_t)((double)(length + 1) * (700 * (pow(10, ((double)i * step + low) / 2595) - 1)) / (double)rate);
+    for (int64_t b = 0; bin && value && b < bands; b++) {
+        int64_t from = bin[b], centre = bin[b + 1], to = bin[b + 2];
+        if (centre == from && centre >= 0 && centre < bins)
+            value[centre * bands + b] = 1;
+        for (int64_t j = from; centre != from && j <= centre && j < bins; j++)
+            value[j * bands + b] = (double)(j - from) / (double)(centre - from);
+        for (int64_t j = centre; to > centre && j < to && j < bins; j++)
+            value[j * bands + b] = (double)(to - j) / (double)(to - centre);
+    }
+    int64_t dim[] = {bins, bands};
+    struct operand *y = op_result(op, 0, dtype, 2, dim);
+    if (bin && value)
+        op_copy(op, y, op_constant(op, ACL_DOUBLE, 2, dim, value));
+    else
+        op_fail(op, GRAPH_NO_MEMORY, "no memory");
+    free(bin);
+    free(value);
+}
+
+/* ---- random numbers: from the node's seed, or one of its name ---- */
+
+static int64_t seed_of(struct op *op)
+{
+    uint64_t hash = 1469598103934665603u;
+    for (const char *p = op_node(op)->name; *p; p++)
+        hash = (hash ^ (unsigned char)*p) * 1099511628211u;
+    return (int64_t)op_float(op, "seed", (double)(hash >> 12));
+}
+
+enum random { RANDOM_NORMAL, RANDOM_UNIFORM };
+
+static void fill_random(struct op *op, struct operand *y)
+{
+    if (op_count(y) == 0)
+        return;
+    if (op_code(op) == RANDOM_NORMAL)
+        OP_CALL(op, aclnnInplaceNormal, op_out(op, y), (float)op_float(op, "mean", 0), (float)op_float(op, "scale", 1),
+                seed_of(op), 0);
+    else
+        OP_CALL(op, aclnnInplaceUniform, op_out(op, y), op_float(op, "low", 0), op_float(op, "high", 1),
+                (uint64_t)seed_of(op), 0);
+}
+
+static void define_random(struct op *op)
+{
+    size_t n;
+    const int64_t *shape = op_ints(op, "shape", &n);
+    if (n > OP_RANK) {
+        op_fail(op, GRAPH_UNSUPPORTED, "a shape of %zu dimensions", n);
+        return;
+    }
+    fill_random(op, op_result(op, 0, onnx_attribute_dtype(op, "dtype", ACL_FLOAT), (int32_t)n, shape));
+}
+
+static void define_random_like(struct op *op)
+{
+    struct operand *x = op_in(op, 0);
+    fill_random(op, op_result(op, 0, onnx_attribute_dtype(op, "dtype", x->dtype), x->rank, x->dim));
+}
+
+static void define_bernoulli(struct op *op)
+{
+    struct operand *x = op_in(op, 0);
+    struct operand *y = op_result(op, 0, onnx_attribute_dtype(op, "dtype", x->dtype), x->rank, x->dim);
+    OP_CALL(op, aclnnBernoulliTensor, op_acl(op, y), op_acl(op, x), seed_of(op), 0, op_out(op, y));
+}
+
+static void define_multinomial(struct op *op)
+{
+    struct operand *x = op_in(op, 0), *weight;
+    int64_t dim[] = {x->rank ? x->dim[0] : 1, op_int(op, "sample_size", 1)};
+    struct operand *y = op_result(op, 0, onnx_attribute_dtype(op, "dtype", ACL_INT32), 2, dim);
+    struct operand *drawn = op_temp(op, ACL_INT64, 2, dim);
+    weight = op_temp(op, x->dtype, x->rank, x->dim); /* the input has logarithms */
+    OP_CALL(op, aclnnExp, op_acl(op, x), op_out(op, weight));
+    OP_CALL(op, aclnnMultinomial, op_acl(op, weight), dim[1], true, seed_of(op), 0, op_out(op, drawn));
+    op_copy(op, y, drawn);
+}
+
+const struct operator_row operators_make[] = {
+    ROW("Constant", 1, 0, 0, 0, 0, 1, 1, define_constant, NULL, 0),
+    ROW("ConstantOfShape", 9, 0, 0, 1, 1, 1, 1, define_constant_of_shape, NULL, 0),
+    ROW("EyeLike", 9, 0, OPERATOR_SHAPE, 1, 1, 1, 1, define_eye_like, NULL, 0),
+    ROW("Range", 11, 0, OPERATOR_SIZES, 3, 3, 1, 1, define_range, NULL, 0),
+    ROW("HannWindow", 17, 0, 0, 1, 1, 1, 1, define_window, NULL, WINDOW_HANN),
+    ROW("HammingWindow", 17, 0, 0, 1, 1, 1, 1, define_window, NULL, WINDOW_HAMMING),
+    ROW("BlackmanWindow", 17, 0, 0, 1, 1, 1, 1, define_window, NULL, WINDOW_BLACKMAN),
+    ROW("MelWeightMatrix", 17, 0, 0, 5, 5, 1, 1, define_mel, NULL, 0),
+    ROW("RandomNormal", 1, 0, OPERATOR_RANDOM, 0, 0, 1, 1, define_random, NULL, RANDOM_NORMAL),
+    ROW("RandomUniform", 1, 0, OPERATOR_RANDOM, 0, 0, 1, 1, define_random, NULL, RANDOM_UNIFORM),
+    ROW("RandomNormalLike", 1, 0, OPERATOR_RANDOM, 1, 1, 1, 1, define_random_like, NULL, RANDOM_NORMAL),
+    ROW("RandomUniformLike", 1, 0, OPERATOR_RANDOM, 1, 1, 1, 1, define_random_like, NULL, RANDOM_UNIFORM),
+    ROW("Bernoulli", 15, 0, OPERATOR_RANDOM, 1, 1, 1, 1, define_bernoulli, NULL, 0),
+    ROW("Multinomial", 7, 0, OPERATOR_RANDOM, 1, 1, 1, 1, define_multinomial, NULL, 0),
+    {0},
+};
