@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ten networks from torch through torch.onnx and atc to the device: results by C, by acl and by anynpu.offline equal those of
+torch and onnxruntime on the CPU, with fixed and with chosen batch, in float and in half precision."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Callable
+
+import anynpu.offline
+import numpy as np
+import onnxruntime
+import pytest
+import torch
+import torch_npu  # noqa: F401 — initialises the device that acl shares
+from conftest import convert
+from networks import NETWORKS, Network
+from sample import Program
+
+import acl
+
+KEEP = "--precision_mode_v2=origin"
+BATCHES = (1, 2, 4)
+
+
+def arrays(tensors: tuple[torch.Tensor, ...]) -> list[np.ndarray]:
+    return [t.numpy() for t in tensors]
+
+
+def compare(got: list[np.ndarray], wanted: list[np.ndarray], tolerance: float) -> None:
+    """Largest difference in relation to the output's size (at least 1)."""
+    assert len(got) == len(wanted)
+    for i, (a, b) in enumerate(zip(got, wanted, strict=True)):
+        assert a.shape == b.shape, f"output {i}: {a.shape}, not {b.shape}"
+        if b.dtype.kind in "iub":
+            assert (a == b).all(), f"output {i}"
+        elif b.size:
+            gap = np.abs(a.astype(np.float64) - b).max() / max(1.0, np.abs(b).max())
+            assert gap <= tolerance, f"output {i}: {gap:.2e}"
+
+
+def run_onnxruntime(path: pathlib.Path, network: Network, inputs: tuple[torch.Tensor, ...]) -> list[np.ndarray]:
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    return session.run(None, dict(zip(network.names, arrays(inputs), strict=True)))
+
+
+@pytest.fixture(scope="module", params=list(NETWORKS))
+def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Network, pathlib.Path]:
+    torch.npu.init()
+    network = NETWORKS[request.param]()
+    folder = tmp_path_factory.mktemp(request.param)
+    network.export(folder / "fixed.onnx")
+    return network, folder
+
+
+def test_fixed_batch_in_float(case: tuple[Network, pathlib.Path], runner: Callable) -> None:
+    network, folder = case
+    om = convert(folder / "fixed.onnx", folder / "fixed.om", KEEP)
+    wanted = arrays(network.reference())
+    compare(run_onnxruntime(folder / "fixed.onnx", network, network.inputs), wanted, 1e-4)
+    compare(runner(om, arrays(network.inputs), [w.dtype for w in wanted]), wanted, 1e-4)
+    program = Program(str(om))
+    for _ in range(2):
+        compare(program.run(arrays(network.inputs)), wanted, 1e-4)
+    program.close()
+    with anynpu.offline.load(om) as model:
+        for _ in range(3):
+            got = model(*(t.npu() for t in network.inputs))
+            compare([t.cpu().numpy() for t in (got if isinstance(got, tuple) else (got,))], wanted, 1e-4)
+
+
+def test_fixed_batch_in_half(case: tuple[Network, pathlib.Path]) -> None:
+    network, folder = case
+    om = convert(folder / "fixed.onnx", folder / "half.om", "--precision_mode=force_fp16")
+    wanted = arrays(network.reference())
+    program = Program(str(om))
+    got = program.run(arrays(network.inputs))
+    program.close()
+    if "classes" not in network.outputs or len(network.outputs) == 1:  # close scores may change places in a detector
+        compare(got, wanted, 1e-2)
+
+
+def test_chosen_batch(case: tuple[Network, pathlib.Path], runner: Callable) -> None:
+    network, folder = case
+    if network.batch[0] is None:
+        pytest.skip("takes one picture")
+    network.export(folder / "open.onnx", dynamic=True)
+    shapes = []
+    for name, value, axis in zip(network.names, network.inputs, network.batch, strict=True):
+        sizes = ["-1" if d == axis else str(s) for d, s in enumerate(value.shape)]
+        shapes.append(f"{name}:{','.join(sizes)}")
+    sizes = ",".join(map(str, BATCHES))
+    om = convert(
+        folder / "open.onnx", folder / "open.om", KEEP, f"--input_shape={';'.join(shapes)}", f"--dynamic_batch_size={sizes}"
+    )
+    program = Program(str(om))
+    with anynpu.offline.load(om) as model:
+        for batch in BATCHES:
+            inputs = network.with_batch(batch)
+            wanted = arrays(network.reference(inputs))
+            compare(run_onnxruntime(folder / "open.onnx", network, inputs), wanted, 1e-4)
+            compare(program.run(arrays(inputs), batch), wanted, 1e-4)
+            got = model(*(t.npu() for t in inputs))
+            compare([t.cpu().numpy() for t in (got if isinstance(got, tuple) else (got,))], wanted, 1e-4)
+            if batch == 2:
+                compare(runner(om, arrays(inputs), [w.dtype for w in wanted], batch), wanted, 1e-4)
+    program.close()
+    assert acl.get_recent_err_msg() == ""
