@@ -132,6 +132,8 @@ void model_free(struct model *model)
 {
     if (!model)
         return;
+    for (const struct mapping *file = model->files; file; file = file->next)
+        munmap(file->bytes, file->size);
     for (struct block *block = model->arena, *next; block; block = next) {
         next = block->next;
         free(block);

@@ -127,6 +127,14 @@ struct dim_range {
     int64_t low, high; /* high < 0: no limit */
 };
 
+/* A file with constants' bytes beside the model's own. */
+struct mapping {
+    const struct mapping *next;
+    const char *name;
+    void *bytes;
+    size_t size;
+};
+
 struct model {
     struct graph main;
     struct value *values;
@@ -141,6 +149,7 @@ struct model {
     void *arena;                                 /* owned */
     void *mapping;                               /* owned: the file that constants' bytes lie in (om.h), or NULL */
     size_t mapped;
+    const struct mapping *files; /* owned: further files, while a model is converted */
     /* room in the tables, for model_value and model_symbol */
     int32_t values_room, symbols_room;
 };
