@@ -25,7 +25,7 @@ ALLOWED = {
     "cann/profiler": ("base/", "runtime/door.h"),
     "cann/graph": ("base/", "ops/", "runtime/door.h", "runtime/model.h", "runtime/aipp.h"),
     "cann/dcmi": ("base/",),
-    "cann/tools": ("base/", "dcmi/"),
+    "cann/tools": ("base/", "dcmi/", "graph/", "tools/"),
     "acl": (),
     "torch_npu/csrc": ("variable_rows.h",),  # which is generated
 }
