@@ -20,5 +20,11 @@ const struct operator_row *const operator_families[] = {
     operators_make,
     operators_cast,
     operators_rnn,
+    operators_resize,
+    operators_attention,
+    operators_signal,
+    operators_loss,
+    operators_control,
+    operators_vision,
     NULL,
 };
