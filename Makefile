@@ -42,8 +42,8 @@ clang: $(STAMPS)/system ## the C half with clang, warnings are errors, and its t
 aarch64: $(STAMPS)/system ## the C half for 64-bit Arm; its tests under qemu; the same bits as here
 	@tests/kernel/aarch64.sh
 
-bench: build $(STAMPS)/run ## speed as ratios to torch on the CPU, in one interleaved run; JSON and table
-	@$(PY) tests/bench/bench.py --out $(BUILD)/bench.json
+bench: build $(STAMPS)/run ## speed as ratios to torch on the CPU, in interleaved runs (ten minutes); writes docs/PERFORMANCE.md
+	@$(PY) tests/bench/bench.py --out $(BUILD)/bench.json --page docs/PERFORMANCE.md
 
 conform: build $(STAMPS)/run $(STAMPS)/test ## PyTorch's operator samples and 89 networks on npu against cpu; writes docs/CONFORMANCE.md
 	@tests/conformance/run.sh full

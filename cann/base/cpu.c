@@ -54,6 +54,22 @@ enum cpu_isa cpu_isa(void)
     return (enum cpu_isa)isa;
 }
 
+bool cpu_has_bf16(void)
+{
+#ifdef __x86_64__
+    static _Atomic int known = -1;
+    int has = atomic_load_explicit(&known, memory_order_relaxed);
+    if (has < 0) {
+        unsigned a = 0, b, c, d;
+        has = cpu_isa() == CPU_V4 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && a >> 5 & 1;
+        atomic_store_explicit(&known, has, memory_order_relaxed);
+    }
+    return has;
+#else
+    return false;
+#endif
+}
+
 int cpu_count(void)
 {
     static _Atomic int known;

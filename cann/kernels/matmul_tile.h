@@ -1,22 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The blocked product of one element type, included by matmul.c once for float and once for double with
- *   T, NAME(x): the type and its names;  V, LANES, v_set1, v_fma, v_load, v_store: its vector
+/* The blocked product of one element type, included by matmul.c once a way to multiply with
+ *   NAME(x), TILE: names, and attributes of functions;  T: what sums;  V, LANES, v_set1, v_load, v_store: its vector
+ *   E, UNIT: type of the factors' elements, and how many adjacent ones along k are multiplied at once
+ *   VE, e_set1, e_load, v_fma: LANES such units: one repeated, adjacent ones, multiplied and added
  * A tile is at most MR rows by NV vectors of sums held in registers. */
 
 struct NAME(tile) {
-    int64_t k, a_rs, a_cs, b_rs;
-    const T *a, *b, *cin;
-    T *c;
-    int64_t cin_rs, cin_cs, c_rs;
+    int64_t k, a_rs, a_cs, b_rs; /* k in units, b_rs from unit to unit */
+    const E *a, *b;
+    const T *cin;
+    char *c;
+    int64_t cin_rs, cin_cs, c_rs, c_size; /* c_size: bytes of an element of c */
     T alpha, beta;
+    aclDataType c_half; /* 0: c is of type T */
+    bool swapped;       /* the second of two elements along k is added first */
 };
 
 /* c = alpha sum + beta cin for a tile's sums, rows of NV vectors. */
-static __attribute__((noinline)) void NAME(tile_store)(const struct NAME(tile) * t, int rows, int columns, const T *sum)
+TILE __attribute__((noinline)) void NAME(tile_store)(const struct NAME(tile) * t, int rows, int columns, const T *sum)
 {
     V alpha = v_set1(t->alpha), beta = v_set1(t->beta);
+    T row[NV * LANES];
     for (int i = 0; i < rows; i++, sum += NV * LANES) {
-        T *c = t->c + i * t->c_rs;
+        char *at = t->c + i * t->c_rs * t->c_size;
+        T *c = t->c_half ? row : (T *)(void *)at;
         const T *cin = t->cin + i * t->cin_rs;
         int j = 0;
         if (t->beta == 0)
@@ -32,6 +39,8 @@ static __attribute__((noinline)) void NAME(tile_store)(const struct NAME(tile) *
             T x = t->alpha * sum[j];
             c[j] = t->beta == 0 ? x : x + t->beta * cin[j * t->cin_cs];
         }
+        if (t->c_half)
+            half_store(t->c_half, columns, (uint16_t *)(void *)at, (const float *)(const void *)row);
     }
 }
 
@@ -41,7 +50,7 @@ static __attribute__((noinline)) void NAME(tile_store)(const struct NAME(tile) *
 #define ROW_ZERO(i) V s##i = v_set1((T)0), t##i = s##i;
 #define ROW_FMA(i)                                                                                                     \
     if (i < rows) {                                                                                                    \
-        V left = v_set1(a[i * a_rs]);                                                                                  \
+        VE left = e_set1(a + i * a_rs);                                                                                \
         s##i = v_fma(left, first, s##i);                                                                               \
         if (vecs > 1)                                                                                                  \
             t##i = v_fma(left, second, t##i);                                                                          \
@@ -53,22 +62,33 @@ static __attribute__((noinline)) void NAME(tile_store)(const struct NAME(tile) *
             v_store(sum + (i * NV + 1) * LANES, t##i);                                                                 \
     }
 
-static inline __attribute__((always_inline)) void NAME(tile_run)(const struct NAME(tile) * t, const int rows,
-                                                                 const int vecs, int columns)
+TILE inline __attribute__((always_inline)) void NAME(tile_run)(const struct NAME(tile) * t, const int rows,
+                                                               const int vecs, int columns)
 {
-    const T *a = t->a, *b = t->b;
-    const int64_t a_rs = t->a_rs, a_cs = t->a_cs, b_rs = t->b_rs;
+    const E *a = t->a, *b = t->b;
+    const int64_t a_rs = t->a_rs;
+    int64_t a_step = t->a_cs, b_step = t->b_rs, a_other = 0, b_other = 0; /* other: the next step's bits that differ */
     EACH_ROW(ROW_ZERO)
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < vecs; j++)
-            __builtin_prefetch(t->c + i * t->c_rs + j * LANES, 1);
+            __builtin_prefetch(t->c + (i * t->c_rs + j * LANES) * t->c_size, 1);
+    if (t->swapped) { /* one forwards, one back, three forwards */
+        a += a_step;
+        b += b_step;
+        a_other = -a_step ^ 3 * a_step;
+        b_other = -b_step ^ 3 * b_step;
+        a_step = -a_step;
+        b_step = -b_step;
+    }
     for (int64_t p = t->k; p > 0; p--) {
-        V first = v_load(b), second = first;
+        VE first = e_load(b), second = first;
         if (vecs > 1)
-            second = v_load(b + LANES);
+            second = e_load(b + LANES * UNIT);
         EACH_ROW(ROW_FMA)
-        a += a_cs;
-        b += b_rs;
+        a += a_step;
+        b += b_step;
+        a_step ^= a_other;
+        b_step ^= b_other;
     }
     T sum[MR * NV * LANES];
     EACH_ROW(ROW_STORE)
@@ -79,7 +99,7 @@ static inline __attribute__((always_inline)) void NAME(tile_run)(const struct NA
 #undef ROW_FMA
 #undef ROW_STORE
 
-static void NAME(tile_any)(const struct NAME(tile) * t, int rows, int columns)
+TILE void NAME(tile_any)(const struct NAME(tile) * t, int rows, int columns)
 {
     switch (rows * 2 + (columns > LANES)) {
 #define ROWS(r)                                                                                                        \
@@ -110,48 +130,31 @@ static void NAME(tile_any)(const struct NAME(tile) * t, int rows, int columns)
 }
 
 /* Panel by panel of b, which stays in the first cache; a comes from the second. */
-static void NAME(block)(const struct gemm_block *g)
+TILE __attribute__((noinline)) void NAME(panels)(const struct gemm_block *g, bool swapped)
 {
     const int nr = NV * LANES;
-    struct NAME(tile) t = {.k = g->k,
+    int64_t k = UNIT == 2 || swapped ? g->k + g->k % 2 : g->k, panel = k * nr;
+    struct NAME(tile) t = {.k = k / UNIT,
                            .a_rs = g->a_rs,
-                           .a_cs = g->a_cs,
-                           .b_rs = g->b_rs ? g->b_rs : nr,
+                           .a_cs = g->a_cs * UNIT,
+                           .b_rs = g->b_rs ? g->b_rs : nr * UNIT,
                            .cin_rs = g->cin_rs,
                            .cin_cs = g->cin_cs,
                            .c_rs = g->c_rs,
+                           .c_size = g->c_half ? 2 : (int64_t)sizeof(T),
                            .alpha = (T)g->alpha,
-                           .beta = (T)g->beta};
+                           .beta = (T)g->beta,
+                           .c_half = g->c_half,
+                           .swapped = swapped};
     for (int64_t j = 0; j < g->n; j += nr) {
         int columns = (int)(g->n - j < nr ? g->n - j : nr);
-        t.b = (const T *)g->b + (g->b_rs ? j : j * g->k);
+        t.b = (const E *)g->b + (g->b_rs ? j : j / nr * panel);
         for (int64_t i = 0; i < g->m; i += MR) {
             int rows = (int)(g->m - i < MR ? g->m - i : MR);
-            t.a = (const T *)g->a + i * g->a_rs;
-            t.c = (T *)g->c + i * g->c_rs + j;
+            t.a = (const E *)g->a + i * g->a_rs;
+            t.c = (char *)g->c + (i * g->c_rs + j) * t.c_size;
             t.cin = g->cin ? (const T *)g->cin + i * g->cin_rs + j * g->cin_cs : NULL;
             NAME(tile_any)(&t, rows, columns);
         }
-    }
-}
-
-static void NAME(pack)(void *panels, const void *b, int64_t rs, int64_t cs, int64_t k, int64_t n)
-{
-    enum { WIDTH = NV * LANES };
-    T *to = panels;
-    const T *from = b;
-    for (int64_t j = 0; j < n; j += WIDTH, from += WIDTH * cs, to += WIDTH * k) {
-        int columns = (int)(n - j < WIDTH ? n - j : WIDTH);
-        if (columns < WIDTH)
-            memset(to, 0, (size_t)(WIDTH * k) * sizeof(T));
-        if (cs == 1 && columns == WIDTH)
-            for (int64_t p = 0; p < k; p++)
-                memcpy(to + p * WIDTH, from + p * rs, WIDTH * sizeof(T));
-        else if (rs == 1)
-            NAME(turn)(to, from, cs, columns, k, WIDTH);
-        else
-            for (int64_t p = 0; p < k; p++)
-                for (int i = 0; i < columns; i++)
-                    to[p * WIDTH + i] = from[i * cs + p * rs];
     }
 }

@@ -107,8 +107,9 @@ static inline void store_f64(double *p, vec_f64 v)
     memcpy(p, &v, sizeof v);
 }
 
-/* Eight rows of eight floats, `from` elements apart, to their transpose, `to` elements apart. */
-typedef float oct __attribute__((vector_size(32), aligned(4), may_alias));
+/* Eight rows of eight floats (or of anything of their size, at even addresses) to their transpose, `to` elements apart.
+ */
+typedef float oct __attribute__((vector_size(32), aligned(2), may_alias));
 
 static inline __attribute__((always_inline)) void turn_8x8(float *to, int64_t to_pitch, const float *const *from,
                                                            int64_t at)

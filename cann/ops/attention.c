@@ -227,7 +227,6 @@ static void product(int64_t m, int64_t n, int64_t k, const float *a, int64_t a_r
                     int64_t b_rs, int64_t b_cs, float *c, int64_t c_rs, float alpha, float beta)
 {
     struct gemm g = {.kernels = &ISA_PICK(matmul_kernels)->f32,
-                     .size = sizeof(float),
                      .m = m,
                      .n = n,
                      .k = k,

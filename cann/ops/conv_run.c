@@ -117,7 +117,6 @@ static void direct_tile(const struct conv *c, int64_t image, int64_t group, int6
     int64_t inner = c->from_channels / c->s.groups;
     bool forward = c->from == c->x;
     struct gemm g = {.kernels = c->gemm,
-                     .size = c->size,
                      .m = c->rows,
                      .n = c->row,
                      .k = inner,

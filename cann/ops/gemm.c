@@ -5,7 +5,8 @@
 #include "ops/gemm.h"
 
 enum {
-    ROWS = 504,         /* of a in one tile: [504][GEMM_KC] floats stay in the second cache; a multiple of every mr */
+    ROWS = 504,         /* of a in one tile; a multiple of every mr */
+    STAYS = 660000,     /* bytes of a in one tile, so that they stay in the second cache */
     DIRECT_ROWS = 144,  /* with fewer rows packing b costs more than it gives */
     ALONE = 1000000,    /* operations not worth a second thread */
     TILE = 2000000,     /* operations of a tile, at least */
@@ -52,36 +53,55 @@ static char *batch_at(const struct view *v, int32_t batch, int64_t index)
     return v->data + offset * (int64_t)dtype_size(v->dtype);
 }
 
-void gemm_part(const struct gemm *g, int64_t i0, int64_t i1, int64_t j0, int64_t j1)
+static inline __attribute__((always_inline)) void part(const struct gemm *g, int64_t i0, int64_t i1, int64_t j0,
+                                                       int64_t j1, char *panel)
 {
-    enum { PANEL = GEMM_KC * GEMM_NR_MAX * sizeof(float) };
-    _Alignas(64) char panel[PANEL];
-    int nr = g->kernels->nr;
-    bool direct = g->b_cs == 1 && i1 - i0 <= DIRECT_ROWS;
-    struct gemm_block block = {.m = i1 - i0, .a_rs = g->a_rs, .a_cs = g->a_cs, .c_rs = g->c_rs, .alpha = g->alpha};
-    int64_t depth = gemm_depth(g->k);
+    const struct gemm_kernels *kernels = g->kernels;
+    const int64_t size_a = (int64_t)dtype_size(kernels->a), size_b = (int64_t)dtype_size(kernels->b),
+                  size = (int64_t)dtype_size(kernels->sum), size_c = g->c_half ? 2 : size;
+    int nr = kernels->nr;
+    bool direct = g->b_cs == 1 && i1 - i0 <= DIRECT_ROWS && kernels->b == kernels->sum;
+    struct gemm_block block = {
+        .m = i1 - i0, .a_rs = g->a_rs, .a_cs = g->a_cs, .c_rs = g->c_rs, .alpha = g->alpha, .c_half = g->c_half};
+    int64_t depth = gemm_stretch(g->k, kernels->kc);
     for (int64_t p = 0; p == 0 || p < g->k; p += depth) {
         block.k = min(g->k - p, depth);
-        block.a = g->a + (i0 * g->a_rs + p * g->a_cs) * g->size;
+        block.a = g->a + (i0 * g->a_rs + p * g->a_cs) * size_a;
         block.beta = p ? 1 : g->beta;
         block.cin_rs = p ? g->c_rs : g->cin_rs;
         block.cin_cs = p ? 1 : g->cin_cs;
         for (int64_t j = j0; j < j1; j += block.n) {
-            const char *b = g->b + (p * g->b_rs + j * g->b_cs) * g->size;
+            const char *b = g->b + (p * g->b_rs + j * g->b_cs) * size_b;
             block.n = direct && j1 - j >= nr ? (j1 - j) / nr * nr : min(j1 - j, nr);
             if (direct && block.n >= nr) {
                 block.b = b;
                 block.b_rs = g->b_rs;
             } else {
-                g->kernels->pack(panel, b, g->b_rs, g->b_cs, block.k, block.n);
+                kernels->pack(panel, b, g->b_rs, g->b_cs, block.k, block.n);
                 block.b = panel;
                 block.b_rs = 0;
             }
-            block.c = g->c + (i0 * g->c_rs + j) * g->size;
-            block.cin = p ? block.c : g->cin + (i0 * g->cin_rs + j * g->cin_cs) * g->size;
-            g->kernels->block(&block);
+            block.c = g->c + (i0 * g->c_rs + j) * size_c;
+            block.cin = p ? block.c : g->cin + (i0 * g->cin_rs + j * g->cin_cs) * size;
+            kernels->block(&block);
         }
     }
+}
+
+static __attribute__((noinline)) void part_of_halves(const struct gemm *g, int64_t i0, int64_t i1, int64_t j0,
+                                                     int64_t j1)
+{
+    _Alignas(64) char panel[GEMM_PANEL_HALF];
+    part(g, i0, i1, j0, j1, panel);
+}
+
+void gemm_part(const struct gemm *g, int64_t i0, int64_t i1, int64_t j0, int64_t j1)
+{
+    _Alignas(64) char panel[GEMM_PANEL];
+    if (g->kernels->b != g->kernels->sum)
+        part_of_halves(g, i0, i1, j0, j1);
+    else
+        part(g, i0, i1, j0, j1, panel);
 }
 
 static void run_tiles(void *arg, int64_t begin, int64_t end)
@@ -299,8 +319,10 @@ struct gemm_tiles gemm_tiles(const struct gemm_kernels *kernels, int64_t m, int6
     int mr = kernels->mr, nr = kernels->nr;
     double work = 2.0 * (double)m * (double)n * (double)k * (double)count;
     struct gemm_tiles t = {.tile_m = m, .tile_n = n};
-    if (m > ROWS)
-        t.tile_m = parts(parts(m, parts(m, ROWS)), mr) * mr;
+    int64_t row = gemm_stretch(k, kernels->kc) * (int64_t)dtype_size(kernels->a);
+    int64_t rows = min(ROWS, max(1, STAYS / row / mr) * mr);
+    if (m > rows)
+        t.tile_m = parts(parts(m, parts(m, rows)), mr) * mr;
     if (work > ALONE && parallel_threads() > 1) {
         int64_t wish = min(4 * parallel_threads(), (int64_t)(work / TILE) + 1);
         int64_t each = parts(wish, count * parts(m, t.tile_m)); /* tiles wanted in a row of tiles */
@@ -319,13 +341,67 @@ static uint64_t nanoseconds(double work)
     return work < 1e15 ? (uint64_t)work : UINT64_C(1000000000000000);
 }
 
-static void plan_matrices(struct plan *plan, struct job *job, aclDataType type, const struct gemm_scale *scale)
+/* Adds what makes a readable by the kernels: a itself where it will do, else a copy. Kernels of pairs want rows of unit
+ * stride and a zero behind those of odd length; and rows whose distance makes all of them meet in the same lines of
+ * the first cache are laid further apart. */
+static struct view *rows_of(struct plan *plan, struct view *a, const struct gemm_kernels *kernels, int64_t columns)
+{
+    enum { PAGE = 4096, APART = 64 };
+    int32_t row = a->rank - 2, col = row + 1;
+    int64_t k = a->dim[col], size = (int64_t)dtype_size(kernels->a), length = kernels->even ? k + k % 2 : k;
+    bool meet = a->stride[col] == 1 && a->stride[row] > 0 && a->stride[row] * size % PAGE == 0 &&
+                a->dim[row] > kernels->mr && columns > 4 * kernels->nr;
+    if (a->dtype == kernels->a && !meet && (!kernels->even || (a->stride[col] == 1 && k == length)))
+        return a;
+    if (!kernels->even && !meet)
+        return as_type(plan, a, kernels->a);
+    struct view *from = plan_alias(plan, a, 0);
+    int64_t dim[VIEW_RANK_MAX];
+    for (int32_t d = 0; d <= col; d++)
+        from->dim[d] = dim[d] = a->stride[d] == 0 && d < col ? 1 : a->dim[d];
+    dim[col] = length * size % PAGE == 0 ? length + APART / size : length;
+    struct view *temp = plan_temp(plan, kernels->a, a->rank, dim), *to = plan_alias(plan, temp, 0);
+    to->dim[col] = k;
+    plan_copy(plan, to, from);
+    if (k != length) {
+        static const float zero;
+        struct view *rest = plan_alias(plan, temp, k * size);
+        rest->dim[col] = 1;
+        plan_fill(plan, rest, &zero);
+    }
+    to = plan_alias(plan, temp, 0);
+    for (int32_t d = 0; d <= col; d++) {
+        to->dim[d] = a->dim[d];
+        to->stride[d] = a->stride[d] == 0 && d < col ? 0 : temp->stride[d];
+    }
+    return to;
+}
+
+/* How factors of that type are multiplied. */
+static const struct gemm_kernels *kernels_of(aclDataType type)
 {
     const struct matmul_kernels *k = ISA_PICK(matmul_kernels);
+    switch (type) {
+    case ACL_DOUBLE:
+        return &k->f64;
+    case ACL_FLOAT16:
+        return &k->f16;
+    case ACL_BF16:
+        return k->bf16_native.block && cpu_has_bf16() ? &k->bf16_native : &k->bf16;
+    default:
+        return &k->f32;
+    }
+}
+
+static void plan_matrices(struct plan *plan, struct job *job, aclDataType type, const struct gemm_scale *scale)
+{
     int32_t row = job->c->rank - 2, col = row + 1;
     struct gemm *g = &job->one;
-    *g = (struct gemm){.kernels = type == ACL_DOUBLE ? &k->f64 : &k->f32,
-                       .size = (int64_t)dtype_size(type),
+    const struct gemm_kernels *k = kernels_of(type);
+    job->a = rows_of(plan, job->a, k, job->c->dim[col]);
+    job->b = as_type(plan, job->b, k->b);
+    *g = (struct gemm){.kernels = k,
+                       .c_half = job->c->dtype == k->sum ? 0 : job->c->dtype,
                        .m = job->c->dim[row],
                        .n = job->c->dim[col],
                        .k = job->a->dim[col],
@@ -449,6 +525,19 @@ static struct view *output_of(struct plan *plan, struct view *c, aclDataType typ
     return c->dtype == type && lies ? c : plan_temp(plan, type, c->rank, c->dim);
 }
 
+static bool is_half(aclDataType t)
+{
+    return t == ACL_FLOAT16 || t == ACL_BF16;
+}
+
+/* The type to multiply in. */
+static aclDataType factors_of(const struct view *a, const struct view *b, const struct view *c)
+{
+    if (a->dtype == ACL_DOUBLE || b->dtype == ACL_DOUBLE || c->dtype == ACL_DOUBLE)
+        return ACL_DOUBLE;
+    return a->dtype == b->dtype && is_half(a->dtype) ? a->dtype : ACL_FLOAT;
+}
+
 void plan_gemm(struct plan *plan, struct view *c, struct view *a, struct view *b, const struct view *cin,
                const struct gemm_scale *scale)
 {
@@ -473,9 +562,11 @@ void plan_gemm(struct plan *plan, struct view *c, struct view *a, struct view *b
         plan_integers(plan, job, scale);
         return;
     }
-    bool wide = a->dtype == ACL_DOUBLE || b->dtype == ACL_DOUBLE || c->dtype == ACL_DOUBLE;
-    aclDataType type = wide ? ACL_DOUBLE : ACL_FLOAT;
-    struct view *out = job->c = output_of(plan, c, type);
+    aclDataType factors = factors_of(a, b, c), type = factors == ACL_DOUBLE ? ACL_DOUBLE : ACL_FLOAT;
+    bool vector = c->dim[row] == 1 || c->dim[col] == 1;
+    bool rounds = !vector && is_half(factors) && is_half(c->dtype) && a->dim[col] <= kernels_of(factors)->kc &&
+                  !few_rows(job, type);
+    struct view *out = job->c = output_of(plan, c, rounds ? c->dtype : type);
     if (in)
         job->cin = as_type(plan, in, type);
     fold_batch(job, plan);
@@ -484,7 +575,7 @@ void plan_gemm(struct plan *plan, struct view *c, struct view *a, struct view *b
     row = job->c->rank - 2;
     col = row + 1;
     job->count = batch_count(job->c, job->batch);
-    bool vector = job->c->dim[col] == 1 || job->c->dim[row] == 1;
+    vector = job->c->dim[col] == 1 || job->c->dim[row] == 1;
     if (vector ? job->c->dim[col] != 1 : job->c->stride[col] != 1) {
         struct view *left = turned(plan, job->b);
         job->b = turned(plan, job->a);
@@ -494,13 +585,11 @@ void plan_gemm(struct plan *plan, struct view *c, struct view *a, struct view *b
             job->cin = turned(plan, job->cin);
     }
     if (vector) {
-        if (wide)
+        if (type == ACL_DOUBLE)
             job->a = as_type(plan, job->a, type);
         plan_vectors(plan, job, type, scale);
     } else {
-        job->a = as_type(plan, job->a, type);
-        job->b = as_type(plan, job->b, type);
-        plan_matrices(plan, job, type, scale);
+        plan_matrices(plan, job, factors, scale);
     }
     plan_finish(plan, out, c);
 }

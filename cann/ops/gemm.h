@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Matrix products of views, as steps of a plan or inside one. The bits of an element depend on its row, its column and
- * k alone: not on the other rows, the number of threads or the ISA (except for bf16 where the CPU multiplies it
- * natively). 16-bit floats are multiplied and added in float, integers modulo 2^bits. */
+ * k alone: not on the other rows, the number of threads or the ISA. 16-bit floats are multiplied and added in float,
+ * integers modulo 2^bits. */
 #ifndef ANYNPU_OPS_GEMM_H
 #define ANYNPU_OPS_GEMM_H
 
@@ -23,10 +23,10 @@ void plan_gemm(struct plan *plan, struct view *c, struct view *a, struct view *b
  * where what v repeats (stride 0) is stored once. */
 struct view *plan_dense(struct plan *plan, struct view *v, aclDataType dtype);
 
-/* One product in float or double; strides in elements, c_cs is 1. */
+/* One product; strides in elements, c_cs is 1. */
 struct gemm {
     const struct gemm_kernels *kernels;
-    int64_t size; /* bytes of an element */
+    aclDataType c_half; /* as in struct gemm_block; when it is set k must be ≤ kc */
     int64_t m, n, k;
     const char *a, *b, *cin;
     char *c;
@@ -40,7 +40,8 @@ struct gemm_tiles {
 };
 struct gemm_tiles gemm_tiles(const struct gemm_kernels *kernels, int64_t m, int64_t n, int64_t k, int64_t count);
 
-/* Rows [i0, i1) and columns [j0, j1) of c, on this thread; j0 is a multiple of nr. Uses 44 KiB of stack. */
+/* Rows [i0, i1) and columns [j0, j1) of c, on this thread; j0 is a multiple of nr. Uses 44 KiB of stack; for 16-bit
+ * floats 132. */
 void gemm_part(const struct gemm *g, int64_t i0, int64_t i1, int64_t j0, int64_t j1);
 
 #endif

