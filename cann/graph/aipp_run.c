@@ -81,7 +81,7 @@ static void gather(const struct aipp_rule *rule, const uint8_t *picture, int y, 
         default:
             pixel[i][0] = row[x + i];
         }
-        if (rule->swap_rb) {
+        if (rule->swap_rb && rule->format != ACL_YUV400_U8) {
             int first = rule->format == ACL_YUV420SP_U8 ? 1 : 0;
             int16_t swap = pixel[i][first];
             pixel[i][first] = pixel[i][2];
