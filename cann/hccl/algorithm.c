@@ -19,11 +19,19 @@ struct partial partial_of(const struct op *op)
     return (struct partial){k->fold[r][t], k->fold[r][t], NULL, op->element};
 }
 
-/* This computer's partial of elements [from, from + n) of the part. */
-static int local_partial(struct op *op, const struct partial *p, char *mine, uint64_t from, uint64_t n)
+char *partial_here(struct op *op, const struct partial *p, uint64_t from, uint64_t n, char *room)
 {
-    char *out = mine + from * p->size;
-    return work_reduce(op, p->begin + from, n, p->local, p->size, &out, 1);
+    if (op->comm->local == 1 && !p->narrow) {
+        char *data = work_data(op, 0);
+        return data ? data + from * p->size : NULL;
+    }
+    return work_reduce(op, from, n, p->local, p->size, &room, 1) ? NULL : room;
+}
+
+/* The same in memory that may be added to: of elements [0, n) of the part, at `mine`. */
+static int local_partial(struct op *op, const struct partial *p, char *mine, uint64_t n)
+{
+    return work_reduce(op, p->begin, n, p->local, p->size, &mine, 1);
 }
 
 static void fold_two(const struct partial *p, char *mine, const char *theirs, uint64_t n, bool theirs_first)
@@ -45,7 +53,8 @@ static int exchange(struct op *op, const struct partial *p, char *mine, char *ot
 {
     struct comm *c = op->comm;
     size_t bytes = n * p->size;
-    if (local_partial(op, p, mine, 0, n))
+    mine = partial_here(op, p, p->begin, n, mine);
+    if (!mine)
         return -1;
     const void *in[HOSTS_MAX];
     for (uint32_t h = 0; h < c->hosts; h++) {
@@ -66,7 +75,7 @@ int algorithm_up(struct op *op, const struct partial *p, char *mine, char *other
 {
     struct comm *c = op->comm;
     uint32_t place = (c->host + c->hosts - root) % c->hosts;
-    if (local_partial(op, p, mine, 0, n))
+    if (local_partial(op, p, mine, n))
         return -1;
     for (uint32_t step = 1; step < c->hosts; step *= 2) {
         if (place & step) {
@@ -110,7 +119,7 @@ static int tree(struct op *op, const struct partial *p, char *mine, char *other,
 static int ring(struct op *op, const struct partial *p, char *mine, char *other, uint64_t n, char *out)
 {
     struct comm *c = op->comm;
-    if (local_partial(op, p, mine, 0, n))
+    if (local_partial(op, p, mine, n))
         return -1;
     uint32_t H = c->hosts, h = c->host, to = rail_on(op, (h + 1) % H), from = rail_on(op, (h + H - 1) % H);
     for (uint32_t s = 0; s + 1 < H; s++) {
@@ -175,21 +184,23 @@ static int direct(struct op *op, const struct partial *p, char *mine, char *othe
             uint64_t kb, ke;
             work_share_out(op, n, H, k, &kb, &ke);
             work_share_out(op, ke - kb, segments, s, &sb, &se);
-            if (local_partial(op, p, mine, kb + sb, se - sb))
+            char *theirs = partial_here(op, p, p->begin + kb + sb, se - sb, mine + (kb + sb) * p->size);
+            if (!theirs)
                 return flight_give_up(op);
-            flight_send(op, rail_on(op, k), s, mine + (kb + sb) * p->size, (se - sb) * p->size);
+            flight_send(op, rail_on(op, k), s, theirs, (se - sb) * p->size);
             net_progress(c->net);
         }
     for (uint32_t s = 0; s < segments; s++) {
         work_share_out(op, part, segments, s, &sb, &se);
-        if (local_partial(op, p, mine, b + sb, se - sb))
+        char *room = mine + (b + sb) * p->size, *to = out + (b + sb) * op->element, *sum = p->narrow ? room : to;
+        const char *ours = partial_here(op, p, p->begin + b + sb, se - sb, room);
+        if (!ours)
             return flight_give_up(op);
         if (flight_await(op, partials[s], s + 1 < segments ? partials[s + 1] : results))
             return -1;
         const void *in[HOSTS_MAX];
-        char *sum = mine + (b + sb) * p->size, *to = out + (b + sb) * op->element;
         for (uint32_t k = 0; k < H; k++)
-            in[k] = k == h ? sum : other + (k * part + sb) * p->size;
+            in[k] = k == h ? ours : other + (k * part + sb) * p->size;
         p->between((int64_t)(se - sb), sum, in, (int)H);
         partial_round(op, p, to, sum, se - sb);
         for (uint32_t d = 1; d < H; d++)

@@ -16,6 +16,10 @@ struct partial {
 
 struct partial partial_of(const struct op *op);
 
+/* This computer's partial of elements [from, from + n) of the data: computed into `room`, or where it lies already,
+ * when the computer has one rank and partials are kept as the elements are. NULL after the communicator failed. */
+char *partial_here(struct op *op, const struct partial *p, uint64_t from, uint64_t n, char *room);
+
 /* Partials to results; in may be out. */
 void partial_round(const struct op *op, const struct partial *p, char *out, const char *in, uint64_t n);
 

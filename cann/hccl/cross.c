@@ -225,25 +225,23 @@ static int reduce_scatter(struct op *op)
             continue;
         uint64_t n = op->send_counts ? op->send_counts[r] / op->element : each,
                  from = op->send_at ? op->send_at[r] / op->element : r * each;
-        status = work_reduce(op, from, n, p.local, p.size, &at, 1);
+        const char *theirs = partial_here(op, &p, from, n, at);
+        status = theirs ? 0 : -1;
         if (!status && n)
-            flight_send(op, r, 1, at, n * p.size);
+            flight_send(op, r, 1, theirs, n * p.size);
         at += n * p.size;
     }
-    char *mine = got ? got + c->host * each * p.size : NULL;
+    char *room = got ? got + c->host * each * p.size : NULL, *sum = p.narrow ? room : out_of(op);
+    const char *mine = NULL;
     if (!status)
-        status = work_reduce(op, op->send_at ? op->send_at[c->rank] / op->element : c->rank * each, each, p.local,
-                             p.size, &mine, 1);
-    if (status)
-        flight_give_up(op);
-    else
-        status = flight_land(op);
+        mine = partial_here(op, &p, op->send_at ? op->send_at[c->rank] / op->element : c->rank * each, each, room);
+    status = mine ? flight_land(op) : flight_give_up(op);
     if (!status && each) {
         const void *in[HOSTS_MAX];
         for (uint32_t h = 0; h < c->hosts; h++)
-            in[h] = got + h * each * p.size;
-        p.between((int64_t)each, mine, in, (int)c->hosts);
-        partial_round(op, &p, out_of(op), mine, each);
+            in[h] = h == c->host ? mine : got + h * each * p.size;
+        p.between((int64_t)each, sum, in, (int)c->hosts);
+        partial_round(op, &p, out_of(op), sum, each);
     }
     if (sent)
         scratch_give(op, sent, bytes, 0);

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Speed of collectives: gloo's time on the CPU / ours on the NPU, more is better, in one interleaved run of several processes.
 
-    python distributed.py [--ranks 2] [--out distributed.json] [--seconds 1.5]
+    python distributed.py [--ranks 2] [--computers] [--out distributed.json] [--seconds 1.5]
 
 For each case the ranks time one backend and then the other, many times in turn; a round's time is the slowest rank's, and
 the minimum of the rounds counts. "ddp_cnn" is a training step of the CNN: the communication that is not hidden behind
-computing is the step with DistributedDataParallel less the same step inside no_sync().
+computing is the step with DistributedDataParallel less the same step inside no_sync(). With --computers the ranks are on
+two computers (network namespaces; needs root), which gloo and ours join by TCP.
 """
 from __future__ import annotations
 
@@ -14,7 +15,6 @@ import contextlib
 import json
 import os
 import pathlib
-import socket
 import sys
 import time
 from collections.abc import Callable
@@ -24,12 +24,16 @@ import torch.distributed as dist
 import torch.multiprocessing as multiprocessing
 import torch_npu  # noqa: F401
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+here = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(here), str(here.parent / "distributed")]
+import computers
 from models import NETWORKS
+from pool import free_port
 from torch.nn.parallel import DistributedDataParallel
 
 KB, MB = 1 << 10, 1 << 20
 SIZES = {"4 KB": 4 * KB, "1 MB": MB, "64 MB": 64 * MB}
+REPEATS = {4 * KB: 100, MB: 10}
 # ratio that a case should reach
 TARGETS = {(kind, size): wanted for kind in ("all_reduce", "all_gather", "reduce_scatter")
            for size, wanted in (("4 KB", 40), ("1 MB", 10), ("64 MB", 3))}  # fmt: skip
@@ -97,21 +101,24 @@ def exposed(groups: dict[str, dist.ProcessGroup], seconds: float) -> dict[str, f
     return {d: max(1.0, best[f"{d}True"] - best[f"{d}False"]) for d in groups}
 
 
-def serve(rank: int, world: int, port: int, seconds: float, only: list[str], out: str) -> None:
+def serve(rank: int, world: int, where: str, names: list[str], seconds: float, only: list[str], out: str) -> None:
+    if names:
+        computers.enter(names[rank % 2])
+        os.environ["GLOO_SOCKET_IFNAME"] = computers.INTERFACE
     torch.set_num_threads(max(1, len(os.sched_getaffinity(0)) // world))
     torch.npu.set_device(rank)
-    dist.init_process_group("cpu:gloo,npu:hccl", f"tcp://127.0.0.1:{port}", rank=rank, world_size=world)
+    dist.init_process_group("cpu:gloo,npu:hccl", f"tcp://{where}", rank=rank, world_size=world)
     gloo = dist.new_group(backend="gloo")
     groups = {"cpu": gloo, "npu": dist.group.WORLD}
     results = []
     for kind in ("all_reduce", "all_gather", "reduce_scatter"):
-        for name, bytes in SIZES.items():
+        for name, bytes in (SIZES | {"8 MB": 8 * MB} if names else SIZES).items():
             if only and kind not in only:
                 continue
             calls = {d: collective(kind, d, bytes, world, groups[d]) for d in groups}
-            best = best_times(calls, seconds, {4 * KB: 50, MB: 10}.get(bytes, 1), gloo, {d: d for d in groups})
+            best = best_times(calls, seconds, REPEATS.get(bytes, 1), gloo, {d: d for d in groups})
             results.append({"case": kind, "size": name, "gloo_us": best["cpu"], "hccl_us": best["npu"],
-                            "ratio": best["cpu"] / best["npu"], "target": TARGETS[kind, name]})  # fmt: skip
+                            "ratio": best["cpu"] / best["npu"], "target": 1 if names else TARGETS[kind, name]})  # fmt: skip
             if rank == 0:
                 r = results[-1]
                 print(f"{kind:15}{name:>7}  gloo {r['gloo_us']:10.1f} µs  hccl {r['hccl_us']:10.1f} µs  "
@@ -131,17 +138,22 @@ def serve(rank: int, world: int, port: int, seconds: float, only: list[str], out
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--computers", action="store_true", help="the ranks are on two computers")
     parser.add_argument("--seconds", type=float, default=1.5)
     parser.add_argument("--only", default="", help="collectives, parted by commas")
     parser.add_argument("--out", default="")
     options = parser.parse_args()
     os.environ.setdefault("ANYNPU_DEVICES", str(options.ranks))
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, len(os.sched_getaffinity(0)) // options.ranks)))
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
     only = [word for word in options.only.split(",") if word]
-    multiprocessing.spawn(serve, (options.ranks, port, options.seconds, only, options.out), options.ranks)
+    two = computers.Computers() if options.computers else None
+    try:
+        where = f"{two.address(0)}:29500" if two else f"127.0.0.1:{free_port()}"
+        arguments = (options.ranks, where, two.names if two else [], options.seconds, only, options.out)
+        multiprocessing.spawn(serve, arguments, options.ranks)
+    finally:
+        if two:
+            two.close()
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+import computers
+
 LONG = os.environ.get("ANYNPU_LONG") == "1"
 
 
@@ -20,15 +22,19 @@ def free_port() -> int:
         return s.getsockname()[1]
 
 
-def _serve(rank: int, world: int, port: int, seconds: float, environment: dict[str, str], pipe: Any) -> None:
+def _serve(
+    rank: int, world: int, where: str, seconds: float, environment: dict[str, str], computer: str, pipe: Any
+) -> None:
     os.environ.update(environment)
+    if computer:
+        computers.enter(computer)
     import torch
     import torch.distributed as dist
     import torch_npu  # noqa: F401
 
     torch.npu.set_device(rank)
     dist.init_process_group(
-        "hccl", f"tcp://127.0.0.1:{port}", rank=rank, world_size=world, timeout=datetime.timedelta(seconds=120)
+        "hccl", f"tcp://{where}", rank=rank, world_size=world, timeout=datetime.timedelta(seconds=120)
     )
     # The time-out that a test wants is for collectives, not for the start of processes on a busy machine.
     backend = dist.group.WORLD._get_backend(torch.device("npu"))
@@ -47,21 +53,25 @@ def _serve(rank: int, world: int, port: int, seconds: float, environment: dict[s
 
 
 class Pool:
-    """`world` processes, rank r on device r; `seconds` is the group's timeout."""
+    """`world` processes, rank r on device r; `seconds` is the group's timeout. With `two` computers, ranks are on them in
+    turn."""
 
-    def __init__(self, world: int, seconds: float = 60, **environment: str) -> None:
+    def __init__(
+        self, world: int, seconds: float = 60, two: computers.Computers | None = None, **environment: str
+    ) -> None:
         self.world = world
         self.broken = False
         context = multiprocessing.get_context("spawn")
         environment = {"ANYNPU_DEVICES": str(max(2, world)), "OMP_NUM_THREADS": "1", **environment}
-        port = free_port()
+        where = f"{two.address(0)}:29500" if two else f"127.0.0.1:{free_port()}"
         self.pipes, self.processes = [], []
         before = dict(os.environ)
         os.environ.update(environment)  # also for what is read when the child imports
         try:
             for rank in range(world):
                 ours, theirs = context.Pipe()
-                arguments = (rank, world, port, seconds, environment, theirs)
+                computer = two.names[rank % 2] if two else ""
+                arguments = (rank, world, where, seconds, environment, computer, theirs)
                 process = context.Process(target=_serve, args=arguments, daemon=True)
                 process.start()
                 theirs.close()
