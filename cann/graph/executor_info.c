@@ -130,11 +130,24 @@ static const aclAippInfo *image_info(struct holder *holder, const struct aipp *a
     return i;
 }
 
-/* A value as programs see it: open sizes are -1. `largest`: its type for the largest sizes. */
-static bool fill(struct holder *holder, const struct model *model, int32_t value, const struct type *largest,
-                 struct model_tensor *t)
+/* What is known of a value whatever the sizes: as the model says, or what all that was measured has in common. */
+static struct type common_type(const struct type *told, const struct type *measured, const struct type *largest)
 {
-    const struct type *type = &model->values[value].type;
+    struct type type = *told;
+    if (type.rank >= 0 || largest->rank < 0)
+        return type;
+    type.rank = largest->rank;
+    for (int32_t d = 0; d < type.rank; d++)
+        type.dim[d] =
+            measured->rank == largest->rank && measured->dim[d] == largest->dim[d] ? largest->dim[d] : DIM_UNKNOWN;
+    return type;
+}
+
+/* A value as programs see it: open sizes are -1. `largest`: its type for the largest sizes; `measured`: for others. */
+static bool fill(struct holder *holder, const struct model *model, int32_t value, const struct type *measured,
+                 const struct type *largest, struct model_tensor *t)
+{
+    const struct type common = common_type(&model->values[value].type, measured, largest), *type = &common;
     size_t rank = type->rank < 0 ? 0 : (size_t)type->rank;
     int64_t *dims = take(holder, rank * sizeof *dims + 1), (*range)[2] = take(holder, rank * sizeof *range + 1);
     *t = (struct model_tensor){.name = text(holder, model->values[value].name),
@@ -228,8 +241,8 @@ static int32_t ranks(const struct type *type, int32_t count)
 }
 
 struct rows {
-    int64_t *sizes; /* of the symbols */
-    struct type *in, *out;
+    int64_t *sizes;               /* of the symbols */
+    struct type *in, *out, *some; /* some: outputs of the first choice */
 };
 
 /* The choices' sizes. */
@@ -249,6 +262,7 @@ static int make_gears(struct holder *holder, const struct model *model, struct r
         info_sizes(model, k, rows->sizes);
         GRAPH_TRY(measure(model, rows->sizes, rows->in, rows->out, &info->work));
         if (k == 0) {
+            memcpy(rows->some, rows->out, (size_t)g->n_out * sizeof *rows->some);
             in = take(holder, info->gears * (size_t)ranks(rows->in, g->n_in) * sizeof *in + 1);
             out = take(holder, info->gears * (size_t)ranks(rows->out, g->n_out) * sizeof *out + 1);
             info->gear_dims = in;
@@ -270,7 +284,7 @@ static bool fill_inputs(struct holder *holder, const struct model *model, const 
     for (size_t i = 0; i < info->own_inputs; i++) {
         struct model_tensor *t = &info->input[i];
         const struct aipp *a = info_aipp(model, i);
-        if (!fill(holder, model, g->in[i], &rows->in[i], t))
+        if (!fill(holder, model, g->in[i], &rows->in[i], &rows->in[i], t))
             return false;
         if (!a)
             continue;
@@ -312,6 +326,7 @@ static int make(struct holder *holder, const struct model *model, struct rows *r
         rows->out[i] = model->values[g->out[i]].type;
     info->dynamic = model->gears.count ? kinds[model->gears.kind] : open ? MODEL_RANGE : MODEL_FIXED;
     info->size_input = SIZE_MAX;
+    memcpy(rows->some, rows->out, (size_t)g->n_out * sizeof *rows->some);
     if (model->gears.count)
         GRAPH_TRY(make_gears(holder, model, rows));
     if (info_sizes(model, -1, rows->sizes))
@@ -326,7 +341,7 @@ static int make(struct holder *holder, const struct model *model, struct rows *r
     info->output = take(holder, info->outputs * sizeof *info->output + 1);
     bool filled = info->input && info->output && fill_inputs(holder, model, rows);
     for (int32_t i = 0; filled && i < g->n_out; i++)
-        filled = fill(holder, model, g->out[i], &rows->out[i], &info->output[i]);
+        filled = fill(holder, model, g->out[i], &rows->some[i], &rows->out[i], &info->output[i]);
     for (int32_t i = 0; i < model->n_values; i++)
         if (model->values[i].data)
             info->weight += (model->values[i].bytes + PLACE_ALIGN - 1) / PLACE_ALIGN * PLACE_ALIGN;
@@ -338,12 +353,14 @@ int info_make(const struct model *model, struct model_info **info)
     struct holder *holder = calloc(1, sizeof *holder);
     struct rows rows = {.sizes = calloc((size_t)model->n_symbols + 1, sizeof *rows.sizes),
                         .in = calloc((size_t)model->main.n_in + 1, sizeof *rows.in),
-                        .out = calloc((size_t)model->main.n_out + 1, sizeof *rows.out)};
-    int status = holder && rows.sizes && rows.in && rows.out ? make(holder, model, &rows)
-                                                             : graph_fail(GRAPH_NO_MEMORY, "no memory");
+                        .out = calloc((size_t)model->main.n_out + 1, sizeof *rows.out),
+                        .some = calloc((size_t)model->main.n_out + 1, sizeof *rows.some)};
+    int status = holder && rows.sizes && rows.in && rows.out && rows.some ? make(holder, model, &rows)
+                                                                          : graph_fail(GRAPH_NO_MEMORY, "no memory");
     free(rows.sizes);
     free(rows.in);
     free(rows.out);
+    free(rows.some);
     if (status && holder)
         info_free(&holder->info);
     if (!status) {
