@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What holds for every operator, whatever it computes: null and dead handles are named, types without bytes are
- * refused, empty tensors and senseless arguments neither crash nor write outside the outputs. The operators come from
- * the rows, so a new one is tested from its first day. `rows NAME` tries the operators whose name contains NAME; `rows
- * NAME n` many seeds. */
+ * refused, empty tensors and senseless arguments neither crash nor write outside the outputs, and each allocation of a
+ * call may fail. The operators come from the rows, so a new one is tested from its first day. `rows NAME` tries the
+ * operators whose name contains NAME; `rows NAME n` many seeds. */
 #include "aclnn/rows.h"
 
 #include <signal.h>
@@ -10,6 +10,7 @@
 
 #include "acl/acl.h"
 #include "check.h"
+#include "refuse.h"
 #include "runtime/door.h"
 
 enum { PARAMS_MAX = 64, REGION = 8192, GUARD = 1024, LIST = 3, WORKSPACE = 64 << 20 };
@@ -315,6 +316,12 @@ static bool guards_whole(int slots)
     return true;
 }
 
+static void renew_stream(void)
+{
+    aclrtDestroyStream(stream);
+    CHECK_EQ(aclrtCreateStream(&stream), 0);
+}
+
 /* Any answer will do, but an error has a text, and nothing outside the tensors changes. */
 static void check_anything(const struct row_case *row, const struct style *s)
 {
@@ -331,11 +338,52 @@ static void check_anything(const struct row_case *row, const struct style *s)
     else
         status = row->launch(workspace, size, executor, stream);
     free_args(row, v); /* the plan has its own copies */
-    if (aclrtSynchronizeStream(stream) || status) {
-        aclrtDestroyStream(stream);
-        CHECK_EQ(aclrtCreateStream(&stream), 0);
-    }
+    if (aclrtSynchronizeStream(stream) || status)
+        renew_stream();
     check_status(guards_whole(PARAMS_MAX * LIST), row, "wrote outside the tensors");
+}
+
+/* A call with arguments that were accepted, prepared and run; the status of both phases and of the device. */
+static aclnnStatus call(const struct row_case *row, const union op_value *v, uint64_t *size)
+{
+    aclOpExecutor *executor = NULL;
+    aclnnStatus status = row->prepare(v, size, &executor);
+    if (!status && *size > WORKSPACE) {
+        aclDestroyAclOpExecutor(executor);
+        return ACLNN_SUCCESS;
+    }
+    if (!status)
+        status = row->launch(workspace, *size, executor, stream);
+    aclnnStatus ran = aclrtSynchronizeStream(stream);
+    return status ? status : ran;
+}
+
+/* The host's allocator refuses the first, the second, … allocation of a call: it fails with a text or does without, and
+ * afterwards the same call succeeds. */
+static void check_no_memory(const struct row_case *row, const struct style *s)
+{
+    union op_value v[PARAMS_MAX];
+    uint64_t size = 0;
+    make_args(row, s, v);
+    if (call(row, v, &size) || call(row, v, &size)) { /* twice: one may set the shape of its result */
+        renew_stream();                               /* senseless arguments: nothing to compare with */
+    } else {
+        bool more = true;
+        for (int turn = 0; more && turn < 200; turn++) {
+            refuse_after(turn);
+            aclnnStatus status = call(row, v, &size);
+            refuse_no_more();
+            more = fired;
+            if (status) {
+                check_status(aclGetRecentErrMsg() != NULL, row, "out of memory without a text");
+                renew_stream();
+            }
+        }
+        check_status(!more, row, "does not come to an end of allocations");
+        check_status(call(row, v, &size) == 0, row, "fails after an allocation failed");
+        check_status(guards_whole(PARAMS_MAX * LIST), row, "wrote outside the tensors when out of memory");
+    }
+    free_args(row, v);
 }
 
 int main(int argc, char **argv)
@@ -368,12 +416,16 @@ int main(int argc, char **argv)
         check_anything(row, &(struct style){.wild = false});
         snprintf(where, sizeof where, "%s (empty)", row->name);
         check_anything(row, &(struct style){.empty = true});
+        snprintf(where, sizeof where, "%s (plain, without memory)", row->name);
+        check_no_memory(row, &(struct style){.wild = false});
         for (uint32_t seed = 1; seed <= seeds; seed++) {
             struct style style = {0};
             snprintf(where, sizeof where, "%s (seed %u)", row->name, seed);
             state = seed * 1000003u;
             pick_style(&style);
             check_anything(row, &style);
+            snprintf(where, sizeof where, "%s (seed %u, without memory)", row->name, seed);
+            check_no_memory(row, &style);
             if (getenv("ROWS_VERBOSE"))
                 puts(where);
         }

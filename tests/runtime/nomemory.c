@@ -5,47 +5,12 @@
 #define _GNU_SOURCE
 #include "check.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "refuse.h"
 #include "task.h"
-
-static _Atomic long countdown = -1; /* the call that fails when it reaches 0; negative: none */
-static _Atomic bool fired;
-
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t n, size_t size);
-void *__libc_realloc(void *p, size_t size);
-
-static bool refused(void)
-{
-    if (atomic_load(&countdown) < 0 || atomic_fetch_sub(&countdown, 1) != 0)
-        return false;
-    atomic_store(&fired, true);
-    errno = ENOMEM;
-    return true;
-}
-
-#pragma GCC visibility push(default)
-void *malloc(size_t size)
-{
-    return refused() ? NULL : __libc_malloc(size);
-}
-
-void *calloc(size_t n, size_t size)
-{
-    return refused() ? NULL : __libc_calloc(n, size);
-}
-
-void *realloc(void *p, size_t size)
-{
-    return refused() ? NULL : __libc_realloc(p, size);
-}
-#pragma GCC visibility pop
-#endif
 
 static int failures; /* entries that failed in this turn */
 
@@ -150,10 +115,10 @@ static void work(void)
 static int cold(int turn)
 {
     alarm(20);
-    atomic_store(&countdown, turn);
+    refuse_after(turn);
     if (aclrtSetDevice(0) == 0)
         work();
-    atomic_store(&countdown, -1);
+    refuse_no_more();
     failures = 0;
     CHECK_EQ(aclrtSetDevice(0), 0);
     work();
@@ -184,11 +149,10 @@ int main(void)
     CHECK_EQ(failures, 0);
     int turns = 0;
     do {
-        fired = false;
         failures = 0;
-        atomic_store(&countdown, turns);
+        refuse_after(turns);
         work();
-        atomic_store(&countdown, -1);
+        refuse_no_more();
         turns++;
     } while (fired && turns < 2000);
     CHECK(turns < 2000);
