@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Other types for the same numbers, or for the same bits. */
+#include "graph/operators/float8.h"
 #include "graph/operators/onnx.h"
 #include "graph/operators/row.h"
 
@@ -8,7 +9,11 @@ static void convert(struct op *op, aclDataType dtype)
     struct operand *x = op_in(op, 0);
     if (dtype_size(dtype) == 0 || dtype_size(x->dtype) == 0)
         op_fail(op, GRAPH_UNSUPPORTED, "from %s to %s", dtype_name(x->dtype), dtype_name(dtype));
-    op_copy(op, op_result(op, 0, dtype, x->rank, x->dim), x);
+    struct operand *y = op_result(op, 0, dtype, x->rank, x->dim);
+    if (float8_is(dtype) || float8_is(x->dtype))
+        float8_convert(op, y, x);
+    else
+        op_copy(op, y, x);
 }
 
 static void define_cast(struct op *op)

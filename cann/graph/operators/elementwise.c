@@ -87,6 +87,7 @@
 #include "aclnnop/aclnn_tanh.h"
 #include "aclnnop/aclnn_threshold.h"
 #include "graph/operators/row.h"
+#include "graph/operators/unsigned.h"
 
 /* ---- one operand ---- */
 
@@ -107,6 +108,16 @@ static void define_unary(struct op *op)
 {
     struct operand *x = op_in(op, 0);
     call_unary(op, op_detail(op), x, op_like(op, 0, x));
+}
+
+/* All ones less the number, where aclnn has no unsigned kernel. */
+static void define_bitwise_not(struct op *op)
+{
+    struct operand *x = op_in(op, 0), *y = op_like(op, 0, x);
+    const double ones = -1;
+    struct operand *all = op_constant(op, x->dtype, 0, NULL, &ones);
+    if (!unsigned_binary(op, UNSIGNED_XOR, x, all, y))
+        OP_CALL(op, aclnnBitwiseNot, op_acl(op, x), op_out(op, y));
 }
 
 static void define_identity(struct op *op)
@@ -248,13 +259,14 @@ struct binary {
     aclnnStatus (*size)(const aclTensor *x, const aclTensor *y, aclTensor *out, uint64_t *workspace,
                         aclOpExecutor **executor);
     aclnnStatus (*run)(void *workspace, uint64_t size, aclOpExecutor *executor, aclrtStream stream);
+    enum unsigned_op code;
 };
-#define BINARY(fn) (&(const struct binary){#fn, fn##GetWorkspaceSize, fn})
+#define BINARY(fn, code) (&(const struct binary){#fn, fn##GetWorkspaceSize, fn, code})
 
 static void call_binary(struct op *op, const struct binary *b, struct operand *x, struct operand *y,
                         struct operand *out)
 {
-    if (op_runs(op))
+    if (op_runs(op) && !unsigned_binary(op, b->code, x, y, out))
         op_launch(op, b->name, b->run,
                   b->size(op_acl(op, x), op_acl(op, y), op_out(op, out), op_workspace(op), op_executor(op)));
 }
@@ -296,6 +308,8 @@ enum sum { ADD, SUB };
 static void define_add(struct op *op)
 {
     struct operand *x = op_in(op, 0), *y = second(op, x), *out = broadcast_result(op, x->dtype, x, y);
+    if (unsigned_binary(op, op_code(op) == ADD ? UNSIGNED_ADD : UNSIGNED_SUB, x, y, out))
+        return;
     if (op_code(op) == ADD)
         OP_CALL(op, aclnnAdd, op_acl(op, x), op_acl(op, y), op_integer(op, 1), op_out(op, out));
     else
@@ -305,6 +319,8 @@ static void define_add(struct op *op)
 static void define_div(struct op *op)
 {
     struct operand *x = op_in(op, 0), *y = second(op, x), *out = broadcast_result(op, x->dtype, x, y);
+    if (unsigned_binary(op, UNSIGNED_DIV, x, y, out))
+        return;
     if (dtype_is_int(x->dtype)) /* towards zero */
         OP_CALL(op, aclnnDivMod, op_acl(op, x), op_acl(op, y), 1, op_out(op, out));
     else
@@ -314,7 +330,10 @@ static void define_div(struct op *op)
 static void define_mod(struct op *op)
 {
     struct operand *x = op_in(op, 0), *y = op_in(op, 1), *out = broadcast_result(op, x->dtype, x, y);
-    call_binary(op, op_int(op, "fmod", 0) ? BINARY(aclnnFmodTensor) : BINARY(aclnnRemainderTensorTensor), x, y, out);
+    call_binary(op,
+                op_int(op, "fmod", 0) ? BINARY(aclnnFmodTensor, UNSIGNED_MOD)
+                                      : BINARY(aclnnRemainderTensorTensor, UNSIGNED_MOD),
+                x, y, out);
 }
 
 /* The result has the base's type, whatever the exponent's. */
@@ -324,7 +343,7 @@ static void define_pow(struct op *op)
     bool wide = dtype_is_float(y->dtype) && !dtype_is_float(x->dtype);
     struct operand *to = wide ? op_temp(op, y->dtype, out->rank, out->dim) : out;
     x = wide ? op_cast(op, x, y->dtype) : x;
-    call_binary(op, BINARY(aclnnPowTensorTensor), x, op_cast(op, y, x->dtype), to);
+    call_binary(op, BINARY(aclnnPowTensorTensor, UNSIGNED_NONE), x, op_cast(op, y, x->dtype), to);
     if (wide)
         op_copy(op, out, to);
 }
@@ -336,6 +355,8 @@ static void define_bit_shift(struct op *op)
     bool right = op_string_is(op, "direction", "", "RIGHT"),
          is_signed = x->dtype == ACL_INT8 || x->dtype == ACL_INT16 || x->dtype == ACL_INT32 || x->dtype == ACL_INT64;
     int64_t bits = 8 * (int64_t)dtype_size(x->dtype);
+    if (unsigned_binary(op, right ? UNSIGNED_RIGHT : UNSIGNED_LEFT, x, y, out))
+        return;
     struct operand *mask = op_temp(op, ACL_BOOL, y->rank, y->dim), *negative = op_temp(op, ACL_BOOL, y->rank, y->dim);
     struct operand *count = op_temp(op, y->dtype, y->rank, y->dim);
     OP_CALL(op, aclnnGeScalar, op_acl(op, y), op_integer(op, bits), op_out(op, mask));
@@ -388,6 +409,8 @@ static void define_several(struct op *op)
     struct operand *y = op_result(op, 0, x->dtype, rank, dim);
     op_copy(op, y, x);
     for (int i = 1; i < n; i++) {
+        if (unsigned_binary(op, op_code(op) == SEVERAL_MAX ? UNSIGNED_MAX : UNSIGNED_MIN, y, all[i], y))
+            continue;
         if (op_code(op) == SEVERAL_MAX)
             OP_CALL(op, aclnnMaximum, op_acl(op, y), op_acl(op, all[i]), op_out(op, y));
         else if (op_code(op) == SEVERAL_MIN)
@@ -435,11 +458,11 @@ static void define_dropout(struct op *op)
     OP_CALL(op, aclnnInplaceMuls, op_out(op, y), op_number(op, 1 / (1 - ratio)));
 }
 
-#define UNARY_ROW(name, since, fn)        ROW(name, since, 0, 0, 1, 1, 1, 1, define_unary, UNARY(fn), 0)
-#define BINARY_ROW(name, since, fn)       ROW(name, since, 0, 0, 2, 2, 1, 1, define_binary, BINARY(fn), 0)
-#define COMPARISON_ROW(name, since, fn)   ROW(name, since, 0, 0, 2, 2, 1, 1, define_comparison, BINARY(fn), 0)
-#define ACTIVATION_ROW(name, since, code) ROW(name, since, 0, 0, 1, 1, 1, 1, define_activation, NULL, code)
-#define SEVERAL_ROW(name, since, code)    ROW(name, since, 0, 0, 1, -1, 1, 1, define_several, NULL, code)
+#define UNARY_ROW(name, since, fn)            ROW(name, since, 0, 0, 1, 1, 1, 1, define_unary, UNARY(fn), 0)
+#define BINARY_ROW(name, since, fn, code)     ROW(name, since, 0, 0, 2, 2, 1, 1, define_binary, BINARY(fn, code), 0)
+#define COMPARISON_ROW(name, since, fn, code) ROW(name, since, 0, 0, 2, 2, 1, 1, define_comparison, BINARY(fn, code), 0)
+#define ACTIVATION_ROW(name, since, code)     ROW(name, since, 0, 0, 1, 1, 1, 1, define_activation, NULL, code)
+#define SEVERAL_ROW(name, since, code)        ROW(name, since, 0, 0, 1, -1, 1, 1, define_several, NULL, code)
 
 const struct operator_row operators_elementwise[] = {
     UNARY_ROW("Abs", 1, aclnnAbs),
@@ -449,7 +472,7 @@ const struct operator_row operators_elementwise[] = {
     UNARY_ROW("Asinh", 9, aclnnAsinh),
     UNARY_ROW("Atan", 7, aclnnAtan),
     UNARY_ROW("Atanh", 9, aclnnAtanh),
-    UNARY_ROW("BitwiseNot", 18, aclnnBitwiseNot),
+    ROW("BitwiseNot", 18, 0, 0, 1, 1, 1, 1, define_bitwise_not, NULL, 0),
     UNARY_ROW("Ceil", 1, aclnnCeil),
     UNARY_ROW("Cos", 7, aclnnCos),
     UNARY_ROW("Cosh", 9, aclnnCosh),
@@ -495,18 +518,18 @@ const struct operator_row operators_elementwise[] = {
     ROW("Pow", 1, 0, 0, 2, 2, 1, 1, define_pow, NULL, 0),
     ROW("BitShift", 11, 0, 0, 2, 2, 1, 1, define_bit_shift, NULL, 0),
     ROW("PRelu", 1, 0, 0, 2, 2, 1, 1, define_prelu, NULL, 0),
-    BINARY_ROW("Mul", 1, aclnnMul),
-    BINARY_ROW("BitwiseAnd", 18, aclnnBitwiseAndTensor),
-    BINARY_ROW("BitwiseOr", 18, aclnnBitwiseOrTensor),
-    BINARY_ROW("BitwiseXor", 18, aclnnBitwiseXorTensor),
-    COMPARISON_ROW("And", 1, aclnnLogicalAnd),
-    COMPARISON_ROW("Or", 1, aclnnLogicalOr),
-    COMPARISON_ROW("Xor", 1, aclnnLogicalXor),
-    COMPARISON_ROW("Equal", 1, aclnnEqTensor),
-    COMPARISON_ROW("Greater", 1, aclnnGtTensor),
-    COMPARISON_ROW("GreaterOrEqual", 12, aclnnGeTensor),
-    COMPARISON_ROW("Less", 1, aclnnLtTensor),
-    COMPARISON_ROW("LessOrEqual", 12, aclnnLeTensor),
+    BINARY_ROW("Mul", 1, aclnnMul, UNSIGNED_MUL),
+    BINARY_ROW("BitwiseAnd", 18, aclnnBitwiseAndTensor, UNSIGNED_AND),
+    BINARY_ROW("BitwiseOr", 18, aclnnBitwiseOrTensor, UNSIGNED_OR),
+    BINARY_ROW("BitwiseXor", 18, aclnnBitwiseXorTensor, UNSIGNED_XOR),
+    COMPARISON_ROW("And", 1, aclnnLogicalAnd, UNSIGNED_NONE),
+    COMPARISON_ROW("Or", 1, aclnnLogicalOr, UNSIGNED_NONE),
+    COMPARISON_ROW("Xor", 1, aclnnLogicalXor, UNSIGNED_NONE),
+    COMPARISON_ROW("Equal", 1, aclnnEqTensor, UNSIGNED_EQ),
+    COMPARISON_ROW("Greater", 1, aclnnGtTensor, UNSIGNED_GT),
+    COMPARISON_ROW("GreaterOrEqual", 12, aclnnGeTensor, UNSIGNED_GE),
+    COMPARISON_ROW("Less", 1, aclnnLtTensor, UNSIGNED_LT),
+    COMPARISON_ROW("LessOrEqual", 12, aclnnLeTensor, UNSIGNED_LE),
 
     SEVERAL_ROW("Sum", 1, SEVERAL_SUM),
     SEVERAL_ROW("Mean", 1, SEVERAL_MEAN),

@@ -18,6 +18,7 @@
 #include "aclnnop/aclnn_matmul.h"
 #include "aclnnop/aclnn_max.h"
 #include "aclnnop/aclnn_min.h"
+#include "graph/operators/float8.h"
 #include "graph/operators/onnx.h"
 #include "graph/operators/row.h"
 
@@ -86,6 +87,10 @@ static bool range_of(aclDataType dtype, double *low, double *high)
 static void round_into(struct op *op, struct operand *x, struct operand *zero, struct operand *y)
 {
     double low = 0, high = 0;
+    if (float8_is(y->dtype)) { /* whose zero point is 0 */
+        float8_convert(op, y, x);
+        return;
+    }
     if (!range_of(y->dtype, &low, &high))
         op_fail(op, GRAPH_UNSUPPORTED, "quantised numbers of %s are not supported", dtype_name(y->dtype));
     OP_CALL(op, aclnnInplaceRound, op_out(op, x));
@@ -128,8 +133,11 @@ static void define_dequantize(struct op *op)
     int64_t block = op_int(op, "block_size", 0);
     struct operand *y = op_result(op, 0, onnx_attribute_dtype(op, "output_dtype", scale->dtype), x->rank, x->dim);
     struct operand *to = y->dtype == ACL_FLOAT ? y : op_temp(op, ACL_FLOAT, x->rank, x->dim);
-    op_copy(op, to, x);
-    if (zero)
+    if (float8_is(x->dtype))
+        float8_convert(op, to, x);
+    else
+        op_copy(op, to, x);
+    if (zero && !float8_is(x->dtype))
         OP_CALL(op, aclnnInplaceSub, op_out(op, to),
                 op_acl(op, op_cast(op, for_blocks(op, zero, x, axis, block), ACL_FLOAT)), op_integer(op, 1));
     OP_CALL(op, aclnnInplaceMul, op_out(op, to),
