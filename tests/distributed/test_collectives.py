@@ -7,7 +7,6 @@ import torch.distributed as dist
 from model import MOVABLE, NUMBERS, SIZES, data, reduced, same
 from pool import LONG
 
-BIG = [16 << 20] if LONG else []  # 64 MB of float32
 OPS = [dist.ReduceOp.SUM, dist.ReduceOp.MAX, dist.ReduceOp.MIN, dist.ReduceOp.PRODUCT, dist.ReduceOp.AVG]
 
 
@@ -33,10 +32,6 @@ def all_reduce(rank: int, world: int) -> None:
                     t = make(data(rank, size, dtype))
                     dist.all_reduce(t, op)
                     same(t, want, ("all_reduce", dtype, size, op, make))
-    for size in BIG:
-        t = data(rank, size, torch.float32).npu()
-        dist.all_reduce(t)
-        same(t, reduced([data(r, size, torch.float32) for r in range(world)], dist.ReduceOp.SUM), size)
     z = data(rank, 5, torch.complex64).npu()
     dist.all_reduce(z)
     same(z, sum(data(r, 5, torch.complex64) for r in range(world)), "complex")
@@ -69,7 +64,7 @@ def reduce(rank: int, world: int) -> None:
 
 def all_gather(rank: int, world: int) -> None:
     for dtype in MOVABLE:
-        for size in SIZES + (BIG if dtype == torch.float32 else []):
+        for size in SIZES:
             parts = [data(r, size, dtype) for r in range(world)]
             mine = (strided if size == 7 else npu)(parts[rank])
             out = [torch.zeros(size, dtype=dtype).npu() for _ in range(world)]
@@ -93,7 +88,7 @@ def all_gather(rank: int, world: int) -> None:
 
 def reduce_scatter(rank: int, world: int) -> None:
     for dtype in NUMBERS:
-        for size in SIZES + (BIG if dtype == torch.float32 and world < 3 else []):
+        for size in SIZES:
             for op in OPS if size in (1, 7) else OPS[:1]:
                 whole = [data(r, size * world, dtype, salt=1) for r in range(world)]
                 want = reduced(whole, op)[rank * size : (rank + 1) * size]
@@ -216,11 +211,63 @@ def objects(rank: int, world: int) -> None:
             assert box == [1, "two", None]
 
 
+def big(rank: int, world: int) -> None:
+    """64 MB (all ranks' parts together) of every type. data() repeats itself after four elements."""
+
+    def made(r: int, dtype: torch.dtype, size: int, salt: int = 0) -> torch.Tensor:
+        return filled(data(r, 4, dtype, salt), size)
+
+    def filled(four: torch.Tensor, size: int) -> torch.Tensor:
+        return four.view(torch.uint8).npu().repeat(size // 4).view(four.dtype)
+
+    def check(got: torch.Tensor, four: torch.Tensor, what: str) -> None:
+        assert torch.equal(got.view(torch.uint8), filled(four, got.numel()).view(torch.uint8)), (what, four.dtype)
+
+    def reductions(dtype: torch.dtype, n: int, each: int) -> None:
+        total = reduced([data(r, 4, dtype) for r in range(world)], dist.ReduceOp.SUM)
+        t = made(rank, dtype, n)
+        dist.all_reduce(t)
+        check(t, total, "all_reduce")
+        t = made(rank, dtype, n)
+        dist.reduce(t, world - 1)
+        check(t, total if rank == world - 1 else data(rank, 4, dtype), "reduce")
+        t = made(rank, dtype, n)
+        mine = t[rank * each : (rank + 1) * each]
+        dist.reduce_scatter_tensor(mine, t)
+        check(mine, total, "reduce_scatter in place")
+
+    def copies(dtype: torch.dtype, n: int, each: int) -> None:
+        t = made(rank, dtype, n)
+        dist.broadcast(t, world - 1)
+        check(t, data(world - 1, 4, dtype), "broadcast")
+        t = made(rank, dtype, n)
+        dist.all_gather_into_tensor(t, t[rank * each : (rank + 1) * each])
+        for r, piece in enumerate(t.split(each)):
+            check(piece, data(r, 4, dtype), "all_gather in place")
+        out = torch.empty_like(t)
+        dist.all_to_all_single(out, torch.cat([made(rank, dtype, each, to).view(torch.uint8) for to in range(world)]).view(dtype))
+        for r, piece in enumerate(out.split(each)):
+            check(piece, data(r, 4, dtype, rank), "all_to_all")
+        pieces = list(out.split(each)) if rank == 0 else None
+        dist.gather(made(rank, dtype, each), pieces, dst=0)
+        for r, piece in enumerate(pieces or []):
+            check(piece, data(r, 4, dtype), "gather")
+        dist.scatter(t[:each], pieces, src=0)
+        check(t[:each], data(rank, 4, dtype), "scatter")
+
+    for dtype in MOVABLE:
+        each = (64 << 20) // dtype.itemsize // world // 4 * 4
+        if dtype in [*NUMBERS, torch.bool]:
+            reductions(dtype, each * world, each)
+        copies(dtype, each * world, each)
+
+
 COLLECTIVES = [
     all_reduce, broadcast, reduce, all_gather, reduce_scatter, all_to_all, gather_scatter, uneven_forms, coalesced, objects
 ]  # fmt: skip
+LONG_ONES = [big] if LONG else []
 
 
-@pytest.mark.parametrize("collective", COLLECTIVES, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("collective", COLLECTIVES + LONG_ONES, ids=lambda f: f.__name__)
 def test_collective(ranks, collective):
     ranks.run(collective, timeout=600 if LONG else 120)
