@@ -313,8 +313,9 @@ static int record(const struct turn *t, struct recording *r)
     if (!status) {
         status = emit(t, table, e->recorder);
         aclmdlRI replay = NULL;
-        if (status) { /* keep the text of what failed */
-            char *text = strdup(aclGetRecentErrMsg() ? aclGetRecentErrMsg() : "");
+        if (status) {                                /* keep the text of what failed */
+            const char *told = aclGetRecentErrMsg(); /* tells it once */
+            char *text = strdup(told ? told : "");
             if (!aclmdlRICaptureEnd(e->recorder, &replay))
                 aclmdlRIDestroy(replay);
             status = fail(status, "%s", text ? text : "the execution failed");

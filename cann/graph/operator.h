@@ -81,7 +81,7 @@ struct context {
     /* bytes of `from`, at an offset in bytes each, to `to`, in the stream's order. */
     int (*copy)(struct context *context, const struct tensor *to, size_t to_offset, const struct tensor *from,
                 size_t from_offset, size_t bytes);
-    /* Waits for all that was emitted and brings the contents to the host. For OPERATOR_SIZES only. */
+    /* Waits for all that was emitted and brings the contents to the host; refused by contexts that record. */
     int (*read)(struct context *context, const struct tensor *tensor, void *bytes, size_t size);
     /* A function of ours in the stream's order, for what no aclnn operator does: fn(copy of arg) on a device thread,
      * with addresses as device_address() (runtime/door.h) gives them. fn has called fail() when it returns other than

@@ -293,7 +293,7 @@ static int64_t whole_at(const void *bytes, aclDataType dtype, int64_t i)
 }
 
 /* The input's bytes on the host; NULL when they are not known. */
-static const void *contents(struct op *op, int i, struct operand *t)
+static const void *contents(struct op *op, struct operand *t)
 {
     if (op_count(t) == 0)
         return "";
@@ -303,11 +303,7 @@ static const void *contents(struct op *op, int i, struct operand *t)
         op->open = true;
         return NULL;
     }
-    if (!(op->node->row->flags & OPERATOR_SIZES)) {
-        op_fail(op, GRAPH_UNSUPPORTED, "%s with an input %d that is computed while the model runs", op->node->op, i);
-        return NULL;
-    }
-    size_t size = (size_t)op_count(t) * dtype_size(t->dtype);
+    size_t size = (size_t)op_count(t) * dtype_size(t->dtype); /* computed while the model runs */
     void *bytes = take(op, size);
     if (!bytes)
         return NULL;
@@ -321,7 +317,7 @@ static const void *contents(struct op *op, int i, struct operand *t)
 const int64_t *op_whole(struct op *op, int i, size_t *n)
 {
     struct operand *t = op_in(op, i);
-    const void *bytes = t ? contents(op, i, t) : NULL;
+    const void *bytes = t ? contents(op, t) : NULL;
     *n = 0;
     if (!bytes)
         return NULL;
@@ -337,7 +333,7 @@ const int64_t *op_whole(struct op *op, int i, size_t *n)
 const double *op_numbers(struct op *op, int i, size_t *n)
 {
     struct operand *t = op_in(op, i);
-    const void *bytes = t ? contents(op, i, t) : NULL;
+    const void *bytes = t ? contents(op, t) : NULL;
     *n = 0;
     if (!bytes)
         return NULL;
