@@ -4,7 +4,8 @@
 1. versions, and the checks that the guides tell users to make;
 2. a small CNN learns the 1,797 handwritten digits of scikit-learn on ``npu:0``;
 3. the same network from the same seed on the NPU and on the CPU: losses, samples/s, costliest operators, fallbacks;
-4. a real sentence model (MiniLM) embeds ten sentences on both devices.
+4. the trained CNN is exported, converted by ``atc`` and classifies the test images as an offline model;
+5. a real sentence model (MiniLM) embeds ten sentences on both devices.
 
 The two loss curves are written to ``build/first_run.png`` (``--picture``). Exits 1 when a claim does not hold.
 """
@@ -15,6 +16,7 @@ import argparse
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 import time
 import warnings
@@ -132,8 +134,8 @@ def accuracy(net: nn.Module, data: TensorDataset, device: str) -> float:
     return hits / len(data)
 
 
-def train(train_set: TensorDataset, test_set: TensorDataset, epochs: int, failures: list[str]) -> None:
-    """Learns the digits on npu:0 with dropout, with a progress bar."""
+def train(train_set: TensorDataset, test_set: TensorDataset, epochs: int, failures: list[str]) -> nn.Module:
+    """Learns the digits on npu:0 with dropout, with a progress bar. Returns the network."""
     net, optimizer = make("npu:0", dropout=0.25)
     loader = DataLoader(train_set, BATCH, shuffle=True, drop_last=True, pin_memory=True)
     with tqdm(total=epochs * len(loader), unit="step", desc="   npu:0", leave=True, file=sys.stdout) as bar:
@@ -144,6 +146,43 @@ def train(train_set: TensorDataset, test_set: TensorDataset, epochs: int, failur
             bar.set_postfix(epoch=epoch + 1, loss=f"{loss.item():.4f}")
     reached = accuracy(net, test_set, "npu:0")
     claim(reached >= 0.97, f"test accuracy {reached:.2%} (wanted: 97 % or more)", failures)
+    return net
+
+
+def offline(net: nn.Module, test_set: TensorDataset, folder: pathlib.Path, failures: list[str]) -> None:
+    """The network as an offline model: torch.onnx, atc, and the test images through it, as the guides for inference go."""
+    import anynpu.offline
+
+    folder.mkdir(parents=True, exist_ok=True)
+    onnx, om, batch = folder / "digits.onnx", folder / "digits.om", 60
+    net.eval()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        example = torch.zeros(batch, 1, 8, 8, device="npu:0")
+        torch.onnx.export(net, (example,), str(onnx), dynamo=False, input_names=["image"], output_names=["scores"])
+    atc = pathlib.Path(anynpu.toolkit_path()) / "bin" / "atc"
+    command = [str(atc), f"--model={onnx}", "--framework=5", f"--output={om.with_suffix('')}", "--soc_version=Ascend910B3"]
+    print(f"   {' '.join([atc.name, *command[1:]])}")
+    done = subprocess.run(command, capture_output=True, text=True)
+    claim(done.returncode == 0, done.stdout.strip().splitlines()[-1] if done.stdout.strip() else "atc", failures)
+    if done.returncode:
+        print(done.stdout + done.stderr)
+        return
+    hits = same = 0
+    with anynpu.offline.load(om) as model, torch.no_grad():
+        for x, y in DataLoader(test_set, batch, drop_last=True):
+            image = x.npu()
+            found = model(image).argmax(1)
+            hits += (found.cpu() == y).sum().item()
+            same += (found == net(image).argmax(1)).sum().item()
+    count = len(test_set) // batch * batch
+    reached = accuracy(net, TensorDataset(*test_set[:count]), "npu:0")
+    claim(
+        hits / count == reached,
+        f"{om.name} in half precision: accuracy {hits / count:.2%} on {count} test images, torch's {reached:.2%}, "
+        f"the same answer for {same}",
+        failures,
+    )
 
 
 def run_both(train_set: TensorDataset, epochs: int) -> tuple[dict[str, list[float]], dict[str, float]]:
@@ -279,7 +318,9 @@ def main() -> None:
     verify(failures)
     train_set, test_set = digits()
     title("A CNN learns handwritten digits on npu:0")
-    train(train_set, test_set, args.epochs, failures)
+    net = train(train_set, test_set, args.epochs, failures)
+    title("The same network as an offline model")
+    offline(net, test_set, args.picture.with_name("first_run_offline"), failures)
     title("The same seed on npu:0 and on the CPU")
     compare(train_set, 3, args.picture, failures)
     title("A real sentence model: MiniLM")

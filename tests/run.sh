@@ -32,6 +32,7 @@ suite style make -s style
 suite c-tests ctest --test-dir $build --output-on-failure -j2
 suite torch-tests "$python" -m pytest -q -x --timeout 300 -p no:cacheprovider tests/torch
 suite dist-tests "$python" -m pytest -q -x --timeout 300 -p no:cacheprovider tests/distributed
+suite offline-models "$python" -m pytest -q -x --timeout 300 -p no:cacheprovider tests/om
 suite hugging-face "$python" -m pytest -q --timeout 300 -p no:cacheprovider tests/hf
 suite first-run "$python" examples/first_run.py
 suite run-ddp "$python" examples/ddp.py --ranks 1,2,8 --epochs 4
@@ -44,6 +45,7 @@ if [ "$mode" = all ]; then
     suite dist-long env ANYNPU_LONG=1 "$python" -m pytest -q -x --timeout 3600 -p no:cacheprovider tests/distributed
     suite conformance-full tests/conformance/run.sh full
     suite bench "$python" tests/bench/bench.py --out $build/bench.json
+    suite bench-offline "$python" tests/bench/offline.py --out $build/offline.json
     suite bench-distributed "$python" tests/bench/distributed.py --out $build/distributed.json
 fi
 echo "$passed passed, $failed failed"

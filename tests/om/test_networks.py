@@ -17,8 +17,6 @@ from conftest import convert
 from networks import NETWORKS, Network
 from sample import Program
 
-import acl
-
 KEEP = "--precision_mode_v2=origin"
 BATCHES = (1, 2, 4)
 
@@ -105,4 +103,37 @@ def test_chosen_batch(case: tuple[Network, pathlib.Path], runner: Callable) -> N
             if batch == 2:
                 compare(runner(om, arrays(inputs), [w.dtype for w in wanted], batch), wanted, 1e-4)
     program.close()
-    assert acl.get_recent_err_msg() == ""
+
+
+def test_an_npu_model_is_exported(tmp_path: pathlib.Path) -> None:
+    """torch.onnx.export of a module and inputs on the device, by both exporters."""
+    network = NETWORKS["lenet"]()
+    module, inputs = network.module.npu(), tuple(t.npu() for t in network.inputs)
+    with torch.no_grad():
+        wanted = [module(*inputs).cpu().numpy()]
+    for classic in (False, True):
+        moved = Network(module, inputs, network.names, network.outputs, network.batch, network.output_batch, classic)
+        onnx = moved.export(tmp_path / f"lenet{classic}.onnx")
+        compare(run_onnxruntime(onnx, network, network.inputs), wanted, 1e-4)
+        with anynpu.offline.load(convert(onnx, tmp_path / f"lenet{classic}.om", KEEP)) as model:
+            compare([model(*inputs).cpu().numpy()], wanted, 1e-4)
+    module.cpu()
+
+
+def test_an_offline_model_refuses_what_it_cannot_take(tmp_path: pathlib.Path) -> None:
+    network = NETWORKS["mlp"]()
+    om = convert(network.export(tmp_path / "mlp.onnx"), tmp_path / "mlp.om", KEEP)
+    image = network.inputs[0].npu()
+    with anynpu.offline.load(om) as model:
+        assert [i.name for i in model.inputs] == ["x"] and model.outputs[0].shape == (4, 10)
+        for wrong, error in (((image[:2],), ValueError), ((image.half(),), TypeError), ((image, image), TypeError)):
+            with pytest.raises(error):
+                model(*wrong)
+        with pytest.raises(ValueError, match="is on cpu"):
+            model(network.inputs[0])
+        turned = image.t().contiguous().t()  # not contiguous
+        compare([model(turned).cpu().numpy()], arrays(network.reference()), 1e-4)
+    with pytest.raises(anynpu.offline.OfflineError, match="unloaded"):
+        model(image)
+    with pytest.raises(anynpu.offline.OfflineError, match="no model file"):
+        anynpu.offline.load(tmp_path / "none.om")
