@@ -9,20 +9,35 @@
 Needs NumPy.
 """
 
+from .figures import Figures, gather
 from .profile import Profile
 from .read import NotATrace, Trace, find
 
-__all__ = ["NotATrace", "Profile", "Trace", "find", "load"]
+__all__ = ["Figures", "NotATrace", "Profile", "Trace", "find", "load", "summarize"]
+
+
+def _newest(path: str) -> str:
+    found = find(path)
+    if not found:
+        raise FileNotFoundError(f"no trace (*.trace) at or below {path}")
+    return found[-1]
 
 
 def load(path: str) -> Profile:
-    """The newest trace at or below `path`.
+    """The newest trace at or below `path`, all of it in memory.
 
     Raises:
         FileNotFoundError: there is none.
         NotATrace: the file is none.
     """
-    found = find(path)
-    if not found:
-        raise FileNotFoundError(f"no trace (*.trace) at or below {path}")
-    return Profile(Trace(found[-1]))
+    return Profile(Trace(_newest(path)))
+
+
+def summarize(path: str) -> Figures:
+    """What `anynpu trace` shows of the newest trace at or below `path`; of any size, in the memory of one window.
+
+    Raises:
+        FileNotFoundError: there is none.
+        NotATrace: the file is none.
+    """
+    return gather(Trace(_newest(path), rows=False))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One HTML page with a profile's figures and its timeline: everything inside, no network. The program in it is viewer.py's.
 
-The page holds at most EVENTS events; of longer traces the longest-lasting ones are kept and the page says so.
+Of long traces it holds the longest-lasting events (figures.EVENTS) and says so.
 """
 
 import html
@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from . import read
-from .profile import Profile, common, union
+from .figures import Figures
 from .report import milliseconds
 from .viewer import PAGE
 
-EVENTS = 200_000
+LAUNCHERS = (read.OPERATOR, read.BACKWARD, read.USER, read.STEP)
 
 
 def _depths(begin: np.ndarray, end: np.ndarray) -> list[int]:
@@ -35,11 +35,11 @@ def _depths(begin: np.ndarray, end: np.ndarray) -> list[int]:
 class _Data:
     """The page's tracks: names once, numbers in columns."""
 
-    def __init__(self, p: Profile, origin: int) -> None:
-        self.p, self.origin = p, origin
+    def __init__(self, origin: int) -> None:
+        self.origin = origin
         self.names: dict[str, int] = {}
         self.tracks: list[dict[str, Any]] = []
-        self.place: dict[int, tuple[int, int]] = {}  # host row → (track, index)
+        self.place: dict[int, tuple[int, int]] = {}  # correlation of an operator → (track, index)
 
     def name(self, text: str) -> int:
         return self.names.setdefault(text, len(self.names))
@@ -54,78 +54,53 @@ class _Data:
         return len(self.tracks) - 1
 
 
-def _thin(rows: np.ndarray, most: int) -> np.ndarray:
-    """Indices of the longest rows, in order."""
-    if len(rows) <= most:
-        return np.arange(len(rows))
-    return np.sort(np.argpartition(rows["begin"] - rows["end"], most)[:most])
-
-
-def data(p: Profile) -> dict[str, Any]:
+def data(f: Figures) -> dict[str, Any]:
     """What the viewer shows."""
-    t = p.trace
-    starts = [rows["begin"].min() for rows in (p.host, p.tasks, t.api) if len(rows)]
+    t, host, api, tasks = f.trace, f.kept[read.HOST], f.kept[read.API], f.kept[read.TASK]
+    starts = [rows["begin"].min() for rows in (host, tasks, api) if len(rows)]
     origin = int(min(starts)) if starts else 0
-    whole = len(p.host) + len(p.tasks) + len(t.api)
-    share = min(1.0, EVENTS / max(whole, 1))
-    d = _Data(p, origin)
+    d = _Data(origin)
 
-    host = _thin(p.host, int(len(p.host) * share) + 1)
-    for thread in np.unique(p.host["thread"][host]).tolist():
-        chosen = host[p.host["thread"][host] == thread]
-        chosen = chosen[np.lexsort((-p.host["end"][chosen], p.host["begin"][chosen]))]
-        rows = p.host[chosen]
+    for thread in np.unique(host["thread"]).tolist():
+        rows = host[host["thread"] == thread]
+        rows = rows[np.lexsort((-rows["end"], rows["begin"]))]
         texts = [t.text(r["name"]) + (" (on the CPU)" if r["scope"] == read.FALLBACK else "") for r in rows]
         notes = [f"inputs {t.text(r['shapes'])}" if r["shapes"] else "" for r in rows]
         number = d.track("Operators", f"{t.threads.get(thread, 'thread')} {thread}", "host", rows, texts, notes, True)
         d.tracks[number]["mark"] = [i for i, r in enumerate(rows) if r["scope"] == read.FALLBACK]
-        for i, row in enumerate(chosen.tolist()):
-            d.place[row] = number, i
-    api = t.api[_thin(t.api, int(len(t.api) * share) + 1)]
+        for i, r in enumerate(rows):
+            if r["scope"] in LAUNCHERS:
+                d.place.setdefault(int(r["correlation"]), (number, i))
     for thread in np.unique(api["thread"]).tolist():
         rows = api[api["thread"] == thread]
         rows = rows[np.lexsort((-rows["end"], rows["begin"]))]
-        d.track(
-            "CANN",
-            f"{t.threads.get(thread, 'thread')} {thread}",
-            "call",
-            rows,
-            [t.text(r["name"]) for r in rows],
-            [""] * len(rows),
-            True,
-        )
-    kept = _thin(p.tasks, int(len(p.tasks) * share) + 1)
-    for device in p.devices:
-        for stream in np.unique(p.tasks["stream"][p.tasks["device"] == device]).tolist():
-            chosen = kept[(p.tasks["device"][kept] == device) & (p.tasks["stream"][kept] == stream)]
-            if not len(chosen):
-                continue
-            rows = p.tasks[chosen]
+        name = f"{t.threads.get(thread, 'thread')} {thread}"
+        d.track("CANN", name, "call", rows, [t.text(r["name"]) for r in rows], [""] * len(rows), True)
+    for device in f.devices:
+        for stream in np.unique(tasks["stream"][tasks["device"] == device]).tolist():
+            rows = tasks[(tasks["device"] == device) & (tasks["stream"] == stream)]
             notes = []
             for r in rows:
                 shapes = ", ".join(f"[{','.join(map(str, s))}] {ty}" for out, ty, _, s in t.tensors(r) if not out)
                 size = f"{int(r['bytes']):,} bytes" if r["bytes"] else ""
                 notes.append(" · ".join(part for part in (shapes, size, f"task {r['task']}, {r['blocks']} blocks") if part))
             name = "copies" if stream == read.NO_STREAM else f"stream {stream}"
-            number = d.track(f"NPU {device}", name, "task", rows, [p.names[int(r["name"])] for r in rows], notes, False)
-            d.tracks[number]["class"] = rows["class"].tolist()
-            d.tracks[number]["link"] = [d.place.get(int(p.launcher[i]), (-1, -1)) for i in chosen]
-        _overlap(d, p, device)
-    return {"origin": (origin + t.offset) / 1000, "names": list(d.names), "tracks": d.tracks, "all": whole,
-            "kept": sum(len(track["start"]) for track in d.tracks)}  # fmt: skip
+            track = d.track(f"NPU {device}", name, "task", rows, [t.text(r["name"]) for r in rows], notes, False)
+            d.tracks[track]["class"] = rows["class"].tolist()
+            d.tracks[track]["link"] = [d.place.get(number or -1, (-1, -1)) for number in rows["correlation"].tolist()]
+        _overlap(d, f, device)
+    return {"origin": (origin + t.offset) / 1000, "names": list(d.names), "tracks": d.tracks,
+            "all": f.tasks + f.operators + f.calls, "kept": sum(len(track["start"]) for track in d.tracks)}  # fmt: skip
 
 
-def _overlap(d: _Data, p: Profile, device: int) -> None:
-    mine = p.tasks[p.tasks["device"] == device]
-    compute, comm = mine[mine["class"] == read.KERNEL], mine[mine["class"] == read.COLLECTIVE]
-    busy, talking = union(compute["begin"], compute["end"]), union(comm["begin"], comm["end"])
-    for name, (begin, end) in (("computing", busy), ("communication", talking), ("overlapped", common(busy, talking))):
+def _overlap(d: _Data, f: Figures, device: int) -> None:
+    for name in ("computing", "communication", "overlapped"):
+        begin, end = f.busy[device, name]
         if not len(begin):
             continue
         rows = np.zeros(len(begin), [("begin", "<i8"), ("end", "<i8")])
         rows["begin"], rows["end"] = begin, end
-        d.track(f"NPU {device}", name, "sum", rows[_thin(rows, EVENTS // 10)], [name] * min(len(rows), EVENTS // 10),
-                [""] * min(len(rows), EVENTS // 10), False)  # fmt: skip
+        d.track(f"NPU {device}", name, "sum", rows, [name] * len(rows), [""] * len(rows), False)
 
 
 def _cell(value: object) -> str:
@@ -137,9 +112,9 @@ def _table(head: list[str], rows: list[list[object]]) -> str:
     return f"<table><tr>{top}</tr>" + "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows) + "</table>"
 
 
-def figures(p: Profile) -> str:
+def tables(f: Figures) -> str:
     """The tables above the timeline."""
-    costs = p.costs()
+    costs = f.costs
     whole = sum(c.total for c in costs) or 1
     rows: list[list[object]] = [[c.name, c.core, f"{c.count:,}", milliseconds(c.total), f"{c.total / c.count / 1000:.1f}",
                                  f"{100 * c.total / whole:.1f} %"] for c in costs[:10]]  # fmt: skip
@@ -149,7 +124,7 @@ def figures(p: Profile) -> str:
         "</section>",
     ]
     steps: list[list[object]] = []
-    for s in p.steps[:12]:
+    for s in f.steps[:12]:
         length = s.end - s.begin or 1
         steps.append([s.name or "all", s.device, milliseconds(length)]
                      + [f"{100 * n / length:.1f} %" for n in (s.computing, s.communication, s.overlapped, s.free)])  # fmt: skip
@@ -158,7 +133,7 @@ def figures(p: Profile) -> str:
         _table(["step", "NPU", "ms", "computing", "communication", "overlapped", "free"], steps),
         "</section>",
     ]
-    fallbacks: list[list[object]] = [[name, f"{count:,}", milliseconds(ns)] for name, count, ns in p.fallbacks()]
+    fallbacks: list[list[object]] = [[name, f"{count:,}", milliseconds(ns)] for name, count, ns in f.fallbacks]
     parts += [
         "<section><h2>Ran on the CPU</h2>",
         _table(["operator", "times", "ms"], fallbacks) if fallbacks else "<p>nothing</p>",
@@ -167,13 +142,13 @@ def figures(p: Profile) -> str:
     return "".join(parts)
 
 
-def write(p: Profile, path: str) -> None:
+def write(f: Figures, path: str) -> None:
     """The page. Texts of the trace are escaped: a name cannot become markup or program."""
-    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(p.trace.real_ns / 1e9))
-    facts = f"{len(p.tasks):,} tasks · {len(p.host):,} operators · process {p.trace.pid} · {p.trace.soc} · {when}"
-    if not p.trace.complete:
+    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(f.trace.real_ns / 1e9))
+    facts = f"{f.tasks:,} tasks · {f.operators:,} operators · process {f.trace.pid} · {f.trace.soc} · {when}"
+    if not f.trace.complete:
         facts += " · the program ended before the recording did"
-    body = json.dumps(data(p), separators=(",", ":")).replace("<", "\\u003c")
-    made = PAGE.replace("%FACTS%", html.escape(facts)).replace("%FIGURES%", figures(p)).replace("%DATA%", body)
+    body = json.dumps(data(f), separators=(",", ":")).replace("<", "\\u003c")
+    made = PAGE.replace("%FACTS%", html.escape(facts)).replace("%FIGURES%", tables(f)).replace("%DATA%", body)
     with open(path, "w", encoding="utf-8") as file:
         file.write(made)

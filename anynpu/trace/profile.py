@@ -4,7 +4,7 @@
 Times are nanoseconds of the trace's clock; `Profile.us` turns one into the microseconds of the day that the official files hold.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -99,6 +99,34 @@ class Cost:
     most: int
 
 
+def costs_of(tasks: np.ndarray, trace: Trace, before: Iterable[Cost] = ()) -> list[Cost]:
+    """The kernels and collectives among rows of tasks by device, type and core, dearest first; `before` is counted in."""
+    rows = tasks[np.isin(tasks["class"], (read.KERNEL, read.COLLECTIVE))]
+    table = {(c.device, c.name, c.core): c for c in before}
+    for device in np.unique(rows["device"]).tolist():
+        mine = rows[rows["device"] == device]
+        for number in np.unique(mine["name"]).tolist():
+            chosen = mine[mine["name"] == number]
+            time, text = chosen["end"] - chosen["begin"], trace.text(number)
+            key = device, op_type(text), core_of(text, int(chosen["class"][0]))
+            new = Cost(*key, len(time), int(time.sum()), int(time.min()), int(time.max()))
+            old = table.get(key)
+            table[key] = new if old is None else Cost(*key, old.count + new.count, old.total + new.total,
+                                                      min(old.least, new.least), max(old.most, new.most))  # fmt: skip
+    return sorted(table.values(), key=lambda c: -c.total)
+
+
+def fallbacks_of(host: np.ndarray, trace: Trace, before: Iterable[tuple[str, int, int]] = ()) -> list[tuple[str, int, int]]:
+    """Operators among rows of host that ran on the CPU: name, times, nanoseconds; dearest first; `before` is counted in."""
+    table = {name: (count, ns) for name, count, ns in before}
+    rows = host[host["scope"] == read.FALLBACK]
+    for number in np.unique(rows["name"]).tolist():
+        mine = rows[rows["name"] == number]
+        count, ns = table.get(trace.text(number), (0, 0))
+        table[trace.text(number)] = count + len(mine), ns + int((mine["end"] - mine["begin"]).sum())
+    return sorted(((name, count, ns) for name, (count, ns) in table.items()), key=lambda f: -f[2])
+
+
 @dataclass
 class Profile:
     """A trace and what follows from it; see the functions for the views."""
@@ -183,29 +211,11 @@ class Profile:
 
     def costs(self) -> list[Cost]:
         """Kernels and collectives by device, type and core, dearest first."""
-        t = self.tasks[np.isin(self.tasks["class"], (read.KERNEL, read.COLLECTIVE))]
-        table: dict[tuple[int, str, str], list[int]] = {}
-        for device in self.devices:
-            mine = t[t["device"] == device]
-            for name in np.unique(mine["name"]):
-                rows = mine[mine["name"] == name]
-                time = rows["end"] - rows["begin"]
-                text = self.names[int(name)]
-                key = device, op_type(text), core_of(text, int(rows["class"][0]))
-                new = [len(rows), int(time.sum()), int(time.min()), int(time.max())]
-                old = table.get(key)
-                table[key] = new if old is None else [old[0] + new[0], old[1] + new[1], min(old[2], new[2]), max(old[3], new[3])]
-        found = [Cost(device, name, core, *values) for (device, name, core), values in table.items()]
-        return sorted(found, key=lambda c: -c.total)
+        return costs_of(self.tasks, self.trace)
 
     def fallbacks(self) -> list[tuple[str, int, int]]:
         """Operators that ran on the CPU: name, times, nanoseconds; dearest first."""
-        rows = self.host[self.host["scope"] == read.FALLBACK]
-        found = []
-        for name in np.unique(rows["name"]):
-            mine = rows[rows["name"] == name]
-            found.append((self.trace.text(name), len(mine), int((mine["end"] - mine["begin"]).sum())))
-        return sorted(found, key=lambda f: -f[2])
+        return fallbacks_of(self.host, self.trace)
 
     def shapes(self, task: np.void) -> tuple[list[str], list[str]]:
         """Columns of a task's inputs and outputs: [shapes, dtypes, formats] as the official tables write them."""

@@ -9,6 +9,7 @@ raised: a trace that a crash left behind, cut off or overwritten, gives what is 
 import mmap
 import os
 import struct
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -52,9 +53,14 @@ class NotATrace(ValueError):
 
 
 class Trace:
-    """One file: arrays `tasks`, `api`, `host`, `memory`, `marks`, `reports`, sorted by time, and the header's facts."""
+    """One file: arrays `tasks`, `api`, `host`, `memory`, `marks`, `reports`, sorted by time, and the header's facts.
 
-    def __init__(self, path: str):
+    Args:
+        path: the file.
+        rows: False leaves the arrays to pieces(), for traces larger than memory.
+    """
+
+    def __init__(self, path: str, rows: bool = True):
         self.path = path
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -74,7 +80,8 @@ class Trace:
         self.complete = self.end_mono_ns != 0
         self.strings: dict[int, str] = {0: ""}
         self.threads: dict[int, str] = {}
-        self._read()
+        if rows:
+            self._read()
 
     @property
     def offset(self) -> int:
@@ -102,6 +109,14 @@ class Trace:
 
     def _read(self) -> None:
         parts: dict[int, list[np.ndarray]] = {kind: [] for kind in DTYPES}
+        for kind, rows in self.pieces():
+            parts[kind].append(rows)
+        self.tasks, self.api, self.host, self.memory, self.marks, self.reports = (
+            self._join(parts[kind], kind) for kind in (TASK, API, HOST, MEMORY, MARK, REPORT)
+        )
+
+    def pieces(self) -> Iterator[tuple[int, np.ndarray]]:
+        """The records chunk by chunk, as (kind, rows); not in the order of time. Fills `strings` and `threads` on the way."""
         data, size, at = self._map, len(self._map), UNIT
         while at + _chunk.size <= size:
             magic, length, thread, _order, name = _chunk.unpack_from(data, at)
@@ -109,13 +124,11 @@ class Trace:
                 at += UNIT  # taken, but never written, before the process died
                 continue
             self.threads.setdefault(thread, name.split(b"\0")[0].decode(errors="replace"))
-            self._read_chunk(at, min(at + length, size), thread, parts)
+            yield from self._read_chunk(at, min(at + length, size), thread)
+            data.madvise(mmap.MADV_DONTNEED, at, min(length, size - at))  # it has been read: not to be held in memory
             at += length
-        self.tasks, self.api, self.host, self.memory, self.marks, self.reports = (
-            self._join(parts[kind], kind) for kind in (TASK, API, HOST, MEMORY, MARK, REPORT)
-        )
 
-    def _read_chunk(self, begin: int, end: int, thread: int, parts: dict[int, list[np.ndarray]]) -> None:
+    def _read_chunk(self, begin: int, end: int, thread: int) -> Iterator[tuple[int, np.ndarray]]:
         piece = self._map[begin:end]
         words = np.frombuffer(piece[: len(piece) // 8 * 8], "<u8")
         heads = words.tolist()
@@ -144,7 +157,7 @@ class Trace:
             made.view(np.uint8).reshape(len(found), -1)[:, : SIZES[kind]] = raw
             made["thread"][made["thread"] == 0] = thread
             made["offset"] = first + begin
-            parts[kind].append(made)
+            yield kind, made
 
     @staticmethod
     def _join(parts: list[np.ndarray], kind: int) -> np.ndarray:

@@ -4,11 +4,9 @@
 import os
 import sys
 
-import numpy as np
-
-from . import read
 from .export import folders
-from .profile import Cost, Profile, common, union
+from .figures import Figures, gather
+from .profile import Cost
 from .read import NotATrace, Trace, find
 
 
@@ -31,55 +29,38 @@ def cost_lines(costs: list[Cost], count: int = 10) -> list[str]:
     return lines
 
 
-def beside(p: Profile, rows: np.ndarray) -> int:
-    """Nanoseconds of these tasks during which kernels of the same device ran."""
-    total = 0
-    for device in p.devices:
-        kernels = p.tasks[(p.tasks["class"] == read.KERNEL) & (p.tasks["device"] == device)]
-        mine = rows[rows["device"] == device]
-        begin, end = common(union(mine["begin"], mine["end"]), union(kernels["begin"], kernels["end"]))
-        total += int((end - begin).sum())
-    return total
-
-
-def summary(p: Profile) -> str:
+def summary(f: Figures) -> str:
     """What the terminal shows."""
-    t = p.trace
+    t = f.trace
     state = "" if t.complete else "  (the program ended before the recording did)"
     lines = [f"{t.path}{state}"]
-    lines.append(f"{len(p.tasks):,} tasks, {len(p.host):,} operators, {len(t.api):,} calls of the CANN"
+    lines.append(f"{f.tasks:,} tasks, {f.operators:,} operators, {f.calls:,} calls of the CANN"
                  + (f", {t.lost:,} records lost" if t.lost else ""))  # fmt: skip
-    if not len(p.tasks):
+    if not f.tasks:
         return "\n".join([*lines, "no task of a device was recorded"])
-    lines += ["", *cost_lines(p.costs()), ""]
+    lines += ["", *cost_lines(f.costs), ""]
     lines.append(
         f"{'step':<8} {'device':>6} {'length ms':>11} {'computing':>10} {'communication':>14} {'overlapped':>11} {'free':>9}"
     )
-    for s in p.steps[:20]:
+    for s in f.steps[:20]:
         length = s.end - s.begin or 1
         share = [f"{100 * part / length:.1f}%" for part in (s.computing, s.communication, s.overlapped, s.free)]
         lines.append(f"{s.name or 'all':<8} {s.device:>6} {milliseconds(length):>11} {share[0]:>10} {share[1]:>14} "
                      f"{share[2]:>11} {share[3]:>9}")  # fmt: skip
-    if len(p.steps) > 20:
-        lines.append(f"… {len(p.steps) - 20} more steps")
-    copies = p.tasks[p.tasks["class"] == read.COPY]
-    if len(copies):
+    if len(f.steps) > 20:
+        lines.append(f"… {len(f.steps) - 20} more steps")
+    if f.copies:
         lines.append("")
-        for number in sorted(np.unique(copies["name"]).tolist(), key=p.names.__getitem__):
-            name, mine = p.names[number], copies[copies["name"] == number]
-            took = int((mine["end"] - mine["begin"]).sum())
-            size = int(mine["bytes"].sum())
-            hidden = 100 * beside(p, mine) / (took or 1)
-            lines.append(f"{name:<32} {len(mine):>8} copies {milliseconds(took):>10} ms {size / 1e6:>10.3f} MB "
-                         f"{size / (took or 1):>8.2f} GB/s {hidden:>5.1f}% beside kernels")  # fmt: skip
-    fallbacks = p.fallbacks()
+        for c in sorted(f.copies.values(), key=lambda c: c.name):
+            lines.append(f"{c.name:<32} {c.count:>8} copies {milliseconds(c.ns):>10} ms {c.bytes / 1e6:>10.3f} MB "
+                         f"{c.bytes / (c.ns or 1):>8.2f} GB/s {100 * c.beside / (c.ns or 1):>5.1f}% beside kernels")  # fmt: skip
     lines.append("")
-    if fallbacks:
+    if f.fallbacks:
         lines.append("ran on the CPU (no kernel of the NPU):")
-        lines += [f"  {name:<40} {count:>8} times {milliseconds(ns):>11} ms" for name, count, ns in fallbacks]
+        lines += [f"  {name:<40} {count:>8} times {milliseconds(ns):>11} ms" for name, count, ns in f.fallbacks]
     else:
         lines.append(
-            "nothing ran on the CPU in place of the NPU" if len(p.host) else "operators were not recorded: no word on fallbacks"
+            "nothing ran on the CPU in place of the NPU" if f.operators else "operators were not recorded: no word on fallbacks"
         )
     return "\n".join(lines)
 
@@ -99,17 +80,17 @@ def main(path: str, page: str | None, everything: bool) -> int:
     status = 0
     for number, file in enumerate(found if everything else found[-1:]):
         try:
-            profile = Profile(Trace(file))
+            figures = gather(Trace(file, rows=False))
         except NotATrace as error:
             print(f"anynpu trace: {error}", file=sys.stderr)
             status = 1
             continue
-        print(("\n" if number else "") + summary(profile))
+        print(("\n" if number else "") + summary(figures))
         target = page if page and not (everything and len(found) > 1) else None
         if target is None:
             base = path if os.path.isdir(path) else os.path.dirname(os.path.abspath(path))
             target = os.path.join(base, f"trace{number if everything and len(found) > 1 else ''}.html")
-        pages.write(profile, target)
+        pages.write(figures, target)
         print(f"\ntimeline: {target}")
     if len(found) > 1 and not everything:
         print(f"({len(found) - 1} older traces below {path}: --all shows them)")

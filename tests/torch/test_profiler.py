@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch_npu
-from anynpu.trace import NotATrace, Trace, export, find, load, report, timeline
+from anynpu.trace import NotATrace, Trace, export, find, load, report, summarize, timeline
 from anynpu.trace import read as trace_read
 from torch_npu.profiler import ExportType, ProfilerAction, ProfilerActivity, ProfilerLevel, _ExperimentalConfig, profile, schedule
 
@@ -343,7 +343,7 @@ def test_a_killed_program_leaves_a_trace(tmp_path: Path) -> None:
     kernels = rows(folder / "ASCEND_PROFILER_OUTPUT", "kernel_details.csv")
     assert len(kernels) >= 100
     p = load(str(tmp_path))
-    assert not p.trace.complete and "ended before" in report.summary(p)
+    assert not p.trace.complete and "ended before" in report.summary(summarize(str(tmp_path)))
     with pytest.raises(FileNotFoundError):
         torch_npu.profiler.profiler.analyse(str(tmp_path / "none"))
 
@@ -367,7 +367,7 @@ def test_damaged_traces(recorded: tuple[Path, profile], tmp_path: Path) -> None:
             p = load(str(path))
         except NotATrace:
             continue
-        report.summary(p)
+        report.summary(summarize(str(tmp_path)))
         export.text(p, str(tmp_path / "out"))
     json.loads((tmp_path / "out" / "trace_view.json").read_text())
 

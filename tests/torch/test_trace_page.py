@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch_npu
-from anynpu.trace import load, page
+from anynpu.trace import page, summarize
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 BOTH = [torch_npu.profiler.ProfilerActivity.CPU, torch_npu.profiler.ProfilerActivity.NPU]
@@ -33,7 +33,7 @@ def test_the_page_draws(tmp_path: Path) -> None:
             (x @ x).relu().cpu()
             torch.linalg.qr(x[:20, :20])
     path = tmp_path / "page.html"
-    page.write(load(prof._recorded), str(path))
+    page.write(summarize(prof._recorded), str(path))
     # a click in the middle of the timeline, and a search, by the page's own handlers
     text = path.read_text().replace("</script></html>", """
       document.getElementById("find").value = "mm"; document.getElementById("find").oninput({target: {value: "mm"}});
