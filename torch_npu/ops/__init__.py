@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import torch
 
-from . import attention, basic, formats, norm
+from . import attention, basic, formats, norm, quant, vision
 
-_FAMILIES = (attention, basic, formats, norm)
+_FAMILIES = (attention, basic, formats, norm, quant, vision)
 _library = torch.library.Library("npu", "DEF")
 
 

@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Modules under their NPU names, made of PyTorch's operators. Those that need operators which are not there yet (quantised
-products, ROI pooling, deformable convolution) are named in docs/API.md."""
+"""Modules under their NPU names, made of PyTorch's operators and of torch_npu.npu_*."""
 
 from .activations import Mish, SiLU, Swish
 from .bidirectional_lstm import BiLSTM
 from .channel_shuffle import ChannelShuffle
 from .crossentropy import LabelSmoothingCrossEntropy
+from .deform_conv import ModulatedDeformConv
 from .drop_path import NpuDropPath
 from .ensemble_dropout import NpuCachedDropout, NpuFairseqDropout
 from .focus import Focus
+from .linear_a8w8_quant import LinearA8W8Quant
+from .linear_quant import LinearQuant
+from .linear_weight_quant import LinearWeightQuant
 from .multihead_attention import MultiheadAttention
 from .npu_modules import DropoutWithByteMask
 from .prefetcher import Prefetcher
+from .ps_roi_pooling import PSROIPool
+from .quant_conv2d import QuantConv2d
+from .roi_align import ROIAlign
 
 __all__ = [
     "ChannelShuffle",
@@ -23,4 +29,11 @@ __all__ = [
     "NpuDropPath",
     "Focus",
     "DropoutWithByteMask",
+    "ROIAlign",
+    "ModulatedDeformConv",
+    "PSROIPool",
+    "LinearA8W8Quant",
+    "LinearQuant",
+    "LinearWeightQuant",
+    "QuantConv2d",
 ]
