@@ -109,8 +109,9 @@ def _system() -> Finding:
     if sys.platform != "linux":
         return Finding("system", "wrong", text, "use Linux, or a container or virtual machine with it")
     if tuple(sys.version_info) < OLDEST_PYTHON:
-        first, last = versions.PYTHONS[versions.OURS[1]]
-        return Finding("system", "wrong", f"{text}: PyTorch {versions.OURS[1]} comes for Python {first} to {last}",
+        newest = next(iter(versions.PYTHONS))
+        first, last = versions.PYTHONS[newest]
+        return Finding("system", "wrong", f"{text}: PyTorch {newest} comes for Python {first} to {last}",
                        "python3.11 -m venv .venv && source .venv/bin/activate, then install again")  # fmt: skip
     return Finding("system", "ok", text)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which versions fit each other: the vendor's published table as data, and questions to it. The same facts for everybody:
-`anynpu doctor`, and a program that wants to know before it installs.
+`anynpu doctor`, the import of torch_npu, and a program that wants to know before it installs.
 """
 
 import re
@@ -58,8 +58,11 @@ PYTHONS = {
 }
 """PyTorch (major.minor) → first and last Python."""
 
-OURS = ("2.13.0+anynpu", "2.13", (9, 0))
-"""This project's torch_npu: its version, the PyTorch it needs (major.minor), the oldest CANN."""
+CANN = "9.1.0"
+"""The CANN that this project's torch_npu is tested with; its version begins with that of the PyTorch it is built for."""
+
+CANN_OLDEST = (9, 0)
+"""The oldest one that it accepts."""
 
 
 def minor(text: str) -> tuple[int, int]:
@@ -97,10 +100,11 @@ def judge(torch: str, torch_npu: str, cann: str, python: str) -> tuple[bool, str
         first, last = PYTHONS[".".join(map(str, minor(torch)))]
         return False, f"torch {torch} comes for Python {first} to {last}, this is Python {python}"
     if ours:
-        if torch and minor(torch) != minor(OURS[1]):
-            return False, f"torch_npu {torch_npu} needs torch {OURS[1]}.x, but torch is {torch}{_right(torch, cann)}"
-        if cann and minor(cann) != (0, 0) and minor(cann) < OURS[2]:
-            oldest = ".".join(map(str, OURS[2]))
+        if torch and minor(torch) != minor(torch_npu):
+            needed = ".".join(map(str, minor(torch_npu)))
+            return False, f"torch_npu {torch_npu} needs torch {needed}.x, but torch is {torch}{_right(torch, cann)}"
+        if cann and minor(cann) != (0, 0) and minor(cann) < CANN_OLDEST:
+            oldest = ".".join(map(str, CANN_OLDEST))
             return False, f"torch_npu {torch_npu} needs CANN {oldest} or newer, but the CANN is {cann}{_right(torch, cann)}"
         return True, f"torch {torch}, torch_npu {torch_npu}, CANN {cann or '?'}, Python {python} fit each other"
     if torch and torch_npu and minor(torch) != minor(torch_npu):

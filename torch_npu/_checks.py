@@ -6,26 +6,20 @@ leaves no trace and can be tried again.
 """
 
 import os
-import re
 import warnings
 from importlib import metadata
 
 import torch
+from anynpu import versions
+from anynpu.versions import minor
 
 from . import _variables, version
 from .utils._error_code import ErrCode, pta_error
 
 
-def minor(text: str) -> tuple[int, int]:
-    """(2, 13) of "2.13.0+cpu", (8, 2) of "8.2.RC1"; (0, 0) if it has no such start."""
-    found = re.match(r"(\d+)\.(\d+)", text)
-    return (int(found[1]), int(found[2])) if found else (0, 0)
-
-
 def right_pairs(torch_text: str) -> str:
-    """The rows of the table for this PyTorch, as text: "torch-npu 2.12.0 with CANN 9.1.0"."""
-    rows = [f"torch-npu {npu} with CANN {cann}" for cann, ours, npu in version.PAIRS if minor(ours) == minor(torch_text)]
-    return " or ".join(rows[:2])
+    """The rows of the published table for this PyTorch, as text: "torch-npu 2.12.0 with CANN 9.1.0"."""
+    return " or ".join(f"torch-npu {npu} with CANN {cann}" for npu, _, cann in versions.rows_for(torch=torch_text)[:2])
 
 
 def torch_fits() -> None:
@@ -37,7 +31,7 @@ def torch_fits() -> None:
     raise ImportError(
         f"torch {running} and torch_npu {version.__version__} do not fit: this torch_npu needs torch "
         f"{'.'.join(map(str, minor(version.torch_version)))}.x (built for {version.torch_version}, with CANN "
-        f"{version.cann_version}). "
+        f"{versions.CANN}). "
         f"Right pair: pip install torch=={version.torch_version}"
         + (f"; or keep torch {running} and install {pairs}" if pairs else "")
         + "."
@@ -50,11 +44,11 @@ def cann_fits(found: str, where: str) -> None:
 
     A CANN that does not tell its version ("") passes: a missing function is then a named error at its first use.
     """
-    if minor(found) >= version.cann_oldest or minor(found) == (0, 0):
+    if minor(found) >= versions.CANN_OLDEST or minor(found) == (0, 0):
         return
     raise ImportError(
         f"CANN {found} ({where}) and torch_npu {version.__version__} do not fit: this torch_npu needs CANN "
-        f"{'.'.join(map(str, version.cann_oldest))} or newer. Right pair: CANN {version.cann_version}, torch "
+        f"{'.'.join(map(str, versions.CANN_OLDEST))} or newer. Right pair: CANN {versions.CANN}, torch "
         f"{version.torch_version}, torch_npu {version.__version__}." + pta_error(ErrCode.NOT_SUPPORT)
     )
 
