@@ -576,7 +576,7 @@ static int run_unscale(void *arg)
     job->value = read_scalar(job->scale, 0).d;
     job->bad = 0;
     spread(job);
-    if (job->bad)
+    if ((saturation_wanted() && overflow_take()) || job->bad) /* a saturated number looks as good as any */
         write_scalar(job->flag, 1);
     return ACLNN_SUCCESS;
 }

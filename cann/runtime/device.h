@@ -23,6 +23,7 @@ struct device {
     _Atomic uint32_t set_count; /* aclrtSetDevice less aclrtResetDevice */
     _Atomic uint64_t peers;     /* bit of each device whose memory this one was given access to */
     _Atomic int saturate;       /* aclrtFloatOverflowMode */
+    _Atomic uint32_t overflows; /* since aclrtResetOverflowStatus, as a flag */
     _Atomic uint32_t cores[2];  /* limits, 0: the SoC's */
 };
 

@@ -86,6 +86,19 @@ void parallel(int64_t count, int64_t grain, void (*body)(void *arg, int64_t begi
 /* Threads of the compute pool, the caller included (OMP_NUM_THREADS, affinity, cgroup quota). */
 int parallel_threads(void) DOOR(parallel_threads);
 
+/* Devices in saturation mode (aclrtSetDeviceSatMode); is there one? One load. And: does the current one saturate? */
+extern _Atomic int saturating DOOR(saturating);
+static inline bool saturation_wanted(void)
+{
+    return atomic_load_explicit(&saturating, memory_order_relaxed) != 0;
+}
+bool device_saturates(void) DOOR(device_saturates);
+
+/* From a task: a number overflowed or has no value. aclrtGetOverflowStatus tells it where the stream's switch is on. */
+void overflow_found(void) DOOR(overflow_found);
+/* From a task that checks results: has any task overflowed since it was last asked (or reset)? */
+bool overflow_take(void) DOOR(overflow_take);
+
 /* The address at which tasks reach device memory that a client named by `address`. The same address but in guard mode
  * (ANYNPU_GUARD), where what clients hold faults on the host: whoever reads or writes tensor data asks first, once a
  * task and pointer. Cheap; any thread; host addresses come back unchanged. */

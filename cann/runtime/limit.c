@@ -2,11 +2,16 @@
 /* Limits and modes of devices and streams: how many cores tasks use, saturation of floats.
  *
  * A limit of cores is a share of the device: a task gets that share of the compute pool's threads, at least one.
- * Results don't change with it. Saturation is kept and told, but results overflow to infinity in either mode. */
+ * Results don't change with it. In saturation mode operators write the
+ * largest number for infinity and 0 for NaN (ops/engine/saturate.c), and an overflow sets the device's flag. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/soc.h"
 #include "context.h"
 #include "error.h"
 #include "log.h"
+#include "memory.h"
 #include "stream.h"
 
 static uint32_t cores_of(aclrtDevResLimitType type)
@@ -144,6 +149,16 @@ aclError aclrtGetResInCurrentThread(aclrtDevResLimitType type, uint32_t *value)
     return ACL_SUCCESS;
 }
 
+/* ---- saturation ---- */
+
+_Atomic int saturating;
+
+bool device_saturates(void)
+{
+    struct context *c = context_current();
+    return c && atomic_load(&c->device->saturate) == ACL_RT_OVERFLOW_MODE_SATURATION;
+}
+
 aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode)
 {
     struct device *d = device_current();
@@ -151,10 +166,8 @@ aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode)
         return fail_code();
     if (mode != ACL_RT_OVERFLOW_MODE_SATURATION && mode != ACL_RT_OVERFLOW_MODE_INFNAN)
         return fail(ACL_ERROR_RT_PARAM_INVALID, "overflow mode %d is unknown", (int)mode);
-    if (mode == ACL_RT_OVERFLOW_MODE_SATURATION && atomic_exchange(&d->saturate, (int)mode) != (int)mode)
-        log_line(ACL_WARNING, "RUNTIME",
-                 "aclrtSetDeviceSatMode: device %d overflows to infinity in saturation mode too", d->id);
-    atomic_store(&d->saturate, (int)mode);
+    if (atomic_exchange(&d->saturate, (int)mode) != (int)mode)
+        atomic_fetch_add(&saturating, mode == ACL_RT_OVERFLOW_MODE_SATURATION ? 1 : -1);
     return ACL_SUCCESS;
 }
 
@@ -166,4 +179,63 @@ aclError aclrtGetDeviceSatMode(aclrtFloatOverflowMode *mode)
         return fail_code();
     *mode = (aclrtFloatOverflowMode)atomic_load(&d->saturate);
     return ACL_SUCCESS;
+}
+
+void overflow_found(void)
+{
+    struct stream *s = stream_running();
+    if (s && atomic_load(&s->overflow))
+        atomic_store(&s->device->overflows, 1);
+}
+
+bool overflow_take(void)
+{
+    struct stream *s = stream_running();
+    return s && atomic_exchange(&s->device->overflows, 0);
+}
+
+struct overflow_status {
+    struct device *device;
+    char *to; /* NULL: clear the flag */
+    size_t bytes;
+};
+
+static int run_overflow_status(void *arg)
+{
+    struct overflow_status *o = arg;
+    if (!o->to) {
+        atomic_store(&o->device->overflows, 0);
+        return ACL_SUCCESS;
+    }
+    uint64_t found = atomic_load(&o->device->overflows);
+    memset(o->to, 0, o->bytes);
+    memcpy(o->to, &found, sizeof found);
+    return ACL_SUCCESS;
+}
+
+static int push_overflow_status(aclrtStream stream, void *to, size_t bytes, const char *name)
+{
+    struct stream *s = NULL;
+    TRY(stream_get(stream, &s));
+    struct overflow_status *o = malloc(sizeof *o);
+    if (!o)
+        return fail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "the host is out of memory");
+    *o = (struct overflow_status){s->device, to, bytes};
+    return stream_enqueue(stream, &(struct task){run_overflow_status, free, o, 0, {name, NULL}});
+}
+
+aclError aclrtGetOverflowStatus(void *outputAddr, size_t outputSize, aclrtStream stream)
+{
+    CHECK_ARG(outputAddr);
+    if (outputSize < sizeof(uint64_t))
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "the status needs %zu bytes, outputSize is %zu", sizeof(uint64_t),
+                    outputSize);
+    if (!memory_is_device(outputAddr, outputSize))
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "%zu bytes at %p are not device memory", outputSize, outputAddr);
+    return push_overflow_status(stream, memory_usable(outputAddr), outputSize, "GetOverflowStatus");
+}
+
+aclError aclrtResetOverflowStatus(aclrtStream stream)
+{
+    return push_overflow_status(stream, NULL, 0, "ResetOverflowStatus");
 }

@@ -210,7 +210,7 @@ aclError aclrtSetStreamOverflowSwitch(aclrtStream stream, uint32_t flag)
     TRY(stream_get(stream, &s));
     if (flag > 1)
         return fail(ACL_ERROR_RT_PARAM_INVALID, "overflow switch %u is neither 0 nor 1", flag);
-    s->overflow = flag;
+    atomic_store(&s->overflow, flag);
     return ACL_SUCCESS;
 }
 
@@ -219,7 +219,7 @@ aclError aclrtGetStreamOverflowSwitch(aclrtStream stream, uint32_t *flag)
     CHECK_ARG(flag);
     struct stream *s = NULL;
     TRY(stream_get(stream, &s));
-    *flag = s->overflow;
+    *flag = atomic_load(&s->overflow);
     return ACL_SUCCESS;
 }
 
@@ -254,7 +254,7 @@ aclError aclrtGetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType
         value->failureMode = atomic_load(&s->failure_mode);
         return ACL_SUCCESS;
     case ACL_STREAM_ATTR_FLOAT_OVERFLOW_CHECK:
-        value->overflowSwitch = s->overflow;
+        value->overflowSwitch = atomic_load(&s->overflow);
         return ACL_SUCCESS;
     case ACL_STREAM_ATTR_USER_CUSTOM_TAG:
         value->userCustomTag = s->tag;

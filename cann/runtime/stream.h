@@ -42,7 +42,8 @@ struct stream {
     struct handle handle;
     struct context *context;
     struct device *device;
-    uint32_t priority, flags, tag, overflow, cache_info;
+    uint32_t priority, flags, tag, cache_info;
+    _Atomic uint32_t overflow;              /* the device's flag is set for overflows in its tasks */
     _Atomic uint32_t failure_mode, stopped; /* ACL_STOP_ON_FAILURE; a task failed in that mode */
     _Atomic uint32_t cores[2];              /* limits, 0: the device's */
     _Atomic uint32_t subscribers;           /* threads that process this stream's callbacks: see callback.c */

@@ -96,6 +96,18 @@ static void settings(void)
     CHECK_EQ(aclrtSetDeviceSatMode(ACL_RT_OVERFLOW_MODE_SATURATION), 0);
     CHECK_EQ(aclrtGetDeviceSatMode(&mode), 0);
     CHECK_EQ(mode, ACL_RT_OVERFLOW_MODE_SATURATION);
+    void *status = NULL;
+    uint64_t found = 7;
+    CHECK_EQ(aclrtMalloc(&status, 64, ACL_MEM_MALLOC_HUGE_FIRST), 0);
+    CHECK_EQ(aclrtResetOverflowStatus(NULL), 0);
+    CHECK_EQ(aclrtGetOverflowStatus(status, 64, NULL), 0);
+    CHECK_EQ(aclrtSynchronizeStream(NULL), 0);
+    CHECK_EQ(aclrtMemcpy(&found, sizeof found, status, sizeof found, ACL_MEMCPY_DEVICE_TO_HOST), 0);
+    CHECK_EQ(found, 0);
+    CHECK_EQ(aclrtGetOverflowStatus(NULL, 64, NULL), ACL_ERROR_INVALID_PARAM);
+    CHECK_EQ(aclrtGetOverflowStatus(status, 4, NULL), ACL_ERROR_RT_PARAM_INVALID);
+    CHECK_EQ(aclrtGetOverflowStatus(&found, 8, NULL), ACL_ERROR_RT_PARAM_INVALID);
+    CHECK_EQ(aclrtFree(status), 0);
     CHECK_EQ(aclrtSetDeviceSatMode(ACL_RT_OVERFLOW_MODE_INFNAN), 0);
     CHECK_EQ(aclrtSetDeviceSatMode(ACL_RT_OVERFLOW_MODE_UNDEF), ACL_ERROR_RT_PARAM_INVALID);
 }

@@ -217,8 +217,69 @@ print(torch.tensor([12.0], device="npu", dtype=torch.float16).exp().item())
 """
     assert output(code) == "True 2.0 inf"
     assert output(code, INF_NAN_MODE_ENABLE="1") == "True 2.0 inf"
-    # The software NPU has no saturating mode: 0 is answered and changes no number, and overflow is still found.
-    assert output(code, INF_NAN_MODE_ENABLE="0") == "False 2.0 inf"
+    assert output(code, INF_NAN_MODE_ENABLE="0", INF_NAN_MODE_FORCE_DISABLE="1") == "False 2.0 65504.0"
+    assert output(code, INF_NAN_MODE_FORCE_DISABLE="1") == "False 2.0 65504.0"
+
+
+def test_saturation_needs_to_be_meant(run):
+    done = run("import torch, torch_npu; torch.ones(2).npu()", INF_NAN_MODE_ENABLE="0")
+    assert done.returncode and "please export INF_NAN_MODE_FORCE_DISABLE=1" in done.stderr
+    done = run("import torch_npu; torch_npu.npu.utils.is_support_inf_nan()", INF_NAN_MODE_ENABLE="0")
+    assert done.returncode and "INF_NAN_MODE_ENABLE shouldn't be set to 0" in done.stderr
+
+
+SATURATED = """
+import torch, torch_npu
+npu = torch_npu.npu
+print(npu.get_npu_overflow_flag(), npu.utils.npu_check_overflow(torch.ones(2).npu()))
+h = torch.float16
+print(torch.exp(torch.tensor([12, 1], dtype=h).npu())[0].item(), torch.sqrt(torch.tensor([-1.0], dtype=h).npu()).item())
+print(npu.get_npu_overflow_flag(), npu.utils.npu_check_overflow(1.0), npu.get_npu_overflow_flag())
+for t in (torch.float32, torch.bfloat16, torch.float64):
+    big = torch.finfo(t).max
+    x = torch.full((3, 4), big, dtype=t).npu().t()
+    print((x * 2).unique().item() == big, (x * -2).amax().item() == -big, (x - x + (0 * x) / 0).abs().sum().item())
+y = torch.ones(2, 3, dtype=h).npu(); y[:, 1] = 300; y.mul_(y * 300)
+print(y.tolist(), npu.get_npu_overflow_flag()); npu.clear_npu_overflow_flag(); print(npu.get_npu_overflow_flag())
+inf = torch.tensor([float("inf"), 1]).npu()
+print(inf.clone().tolist(), inf.half().tolist(), torch.full((1,), float("inf"), device="npu").item())
+npu.clear_npu_overflow_flag()
+z = torch.tensor([1e30 + 1e30j]).npu(); print((z * z).tolist(), npu.get_npu_overflow_flag())
+with torch.npu.stream(torch.npu.Stream()):
+    npu.clear_npu_overflow_flag(); torch.ones(2).npu() / 0; print(npu.get_npu_overflow_flag())
+print(torch_npu.npu_alloc_float_status(inf).tolist())
+"""
+
+
+def test_saturation(output):
+    lines = output(SATURATED, INF_NAN_MODE_ENABLE="0", INF_NAN_MODE_FORCE_DISABLE="1").splitlines()
+    assert lines[:3] == ["False False", "65504.0 0.0", "True True False"]
+    assert lines[3:6] == ["True True 0.0"] * 3
+    assert lines[6:8] == ["[[300.0, 65504.0, 300.0], [300.0, 65504.0, 300.0]] True", "False"]
+    assert lines[8] == "[inf, 1.0] [65504.0, 1.0] inf"
+    assert lines[9].endswith("True") and "inf" not in lines[9] and "nan" not in lines[9]
+    assert lines[10:] == ["True", "[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]"]
+
+
+def test_scaler_backs_off_where_results_saturate(output):
+    code = """
+import torch, torch_npu
+for scaler in (torch.npu.amp.GradScaler(init_scale=2.0**16, growth_interval=1), torch.amp.GradScaler("npu", init_scale=2.0**16)):
+    p = torch.nn.Parameter(torch.ones(4, device="npu")); o = torch.optim.SGD([p], lr=1e-4)
+    found, scales = [], []
+    for step in range(9):
+        o.zero_grad()
+        with torch.autocast("npu", dtype=torch.float16):
+            loss = (torch.nn.functional.linear(p, torch.full((4, 4), 8.0, device="npu"))).sum()
+        before = p.detach().clone()
+        scaler.scale(loss).backward(); scaler.step(o); scaler.update()
+        found.append(torch.equal(p, before)); scales.append(scaler.get_scale())
+    print(found, scales, p.grad.isfinite().all().item())
+"""
+    for line in output(code, INF_NAN_MODE_ENABLE="0", INF_NAN_MODE_FORCE_DISABLE="1").splitlines():
+        assert line.startswith("[True") and ", False" in line and line.endswith("True"), line
+        scales = eval(line[line.index("] [") + 2 : line.rindex("]") + 1])
+        assert scales[0] == 2.0**15 and min(scales) < 2.0**15, line
 
 
 @pytest.fixture(scope="module")

@@ -66,8 +66,18 @@ def reset_cpu_fallback_count() -> None:
 
 # ---- number formats and overflow ----
 def is_support_inf_nan() -> bool:
-    """Whether results overflow to inf, as IEEE 754 has it: True unless INF_NAN_MODE_ENABLE=0 asks for saturation."""
-    return _variables.on("INF_NAN_MODE_ENABLE")
+    """Whether results overflow to inf, as IEEE 754 has it: True unless INF_NAN_MODE_FORCE_DISABLE=1 asks for saturation.
+
+    Raises:
+        RuntimeError: INF_NAN_MODE_ENABLE=0 without INF_NAN_MODE_FORCE_DISABLE=1.
+    """
+    forced = _variables.on("INF_NAN_MODE_FORCE_DISABLE")
+    if not forced and not _variables.on("INF_NAN_MODE_ENABLE"):
+        raise RuntimeError(
+            "INF_NAN_MODE_ENABLE shouldn't be set to 0 on the current device. If you want to disable inf-nan mode, please export "
+            "INF_NAN_MODE_FORCE_DISABLE=1" + pta_error(ErrCode.VALUE)
+        )
+    return not forced
 
 
 def is_bf16_supported(including_emulation: bool = False) -> bool:
@@ -76,11 +86,17 @@ def is_bf16_supported(including_emulation: bool = False) -> bool:
 
 
 def npu_check_overflow(grad: torch.Tensor | float) -> bool:
-    """Whether a number, or the sum of a tensor taken in float32, is inf or NaN.
+    """Whether a number, or the sum of a tensor taken in float32, is inf or NaN. Where results saturate: whether any has since the
+    last call.
 
     Raises:
         RuntimeError: neither float nor tensor.
     """
+    if not is_support_inf_nan():
+        overflowed = get_npu_overflow_flag()
+        if overflowed:
+            clear_npu_overflow_flag()
+        return overflowed
     if isinstance(grad, torch.Tensor):
         value = grad.float().sum()
         return not bool(torch.isfinite(value))
@@ -90,19 +106,24 @@ def npu_check_overflow(grad: torch.Tensor | float) -> bool:
 
 
 def get_npu_overflow_flag() -> bool:
-    """Only chips that saturate have this flag.
+    """Whether a result has saturated (overflowed, or had no value) since the flag was cleared; waits for the current stream.
 
     Raises:
-        RuntimeError: always, where results overflow to inf: use npu_check_overflow.
+        RuntimeError: where results overflow to inf (the default) there is no flag: use npu_check_overflow.
     """
-    raise RuntimeError(
-        "Unsupported api when soc_version >= Ascend910B1, please use npu_check_overflow" + pta_error(ErrCode.NOT_SUPPORT)
-    )
+    if is_support_inf_nan():
+        raise RuntimeError(
+            "Unsupported api when soc_version >= Ascend910B1, please use npu_check_overflow" + pta_error(ErrCode.NOT_SUPPORT)
+        )
+    return bool(torch.ops.npu.npu_get_float_status(torch.zeros(8, device="npu"))[0])
 
 
 def clear_npu_overflow_flag() -> None:
-    """Does nothing, with a warning, where results overflow to inf: there is no flag to clear."""
-    warnings.warn("When soc_version >= Ascend910B1, clear_npu_overflow_flag is useless. Please remove it.", stacklevel=2)
+    """Clears that flag. Does nothing, with a warning, where results overflow to inf: there is no flag to clear."""
+    if is_support_inf_nan():
+        warnings.warn("When soc_version >= Ascend910B1, clear_npu_overflow_flag is useless. Please remove it.", stacklevel=2)
+        return
+    torch.ops.npu.npu_clear_float_status(torch.zeros(8, device="npu"))
 
 
 def is_force_overflow_check() -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
+import torch_npu._C as _C
 from torch import Tensor
 
 
@@ -107,7 +108,28 @@ def npu_scatter_nd_update_(self: Tensor, indices: Tensor, updates: Tensor) -> Te
     return self.index_put_(tuple(indices.long().unbind(-1)), updates.to(self.dtype))
 
 
+def npu_alloc_float_status(self: Tensor) -> Tensor:
+    """Eight zeros for the two operators below."""
+    return torch.zeros(8, device=self.device)
+
+
+def npu_get_float_status(self: Tensor, mode: int = 0) -> Tensor:
+    """Eight numbers, the first not 0 if a result has saturated since the status was cleared; INF_NAN_MODE_FORCE_DISABLE=1."""
+    status = torch.zeros(8, device=self.device)
+    status[0] = _C._npu_overflow_status(self.get_device())
+    return status
+
+
+def npu_clear_float_status(self: Tensor, mode: int = 0) -> Tensor:
+    """Clears the status that npu_get_float_status tells."""
+    _C._npu_overflow_reset(self.get_device())
+    return torch.zeros(8, device=self.device)
+
+
 OPERATORS = {
+    "npu_alloc_float_status(Tensor self) -> Tensor": npu_alloc_float_status,
+    "npu_get_float_status(Tensor self, int mode=0) -> Tensor": npu_get_float_status,
+    "npu_clear_float_status(Tensor self, int mode=0) -> Tensor": npu_clear_float_status,
     "npu_swiglu(Tensor self, int dim=-1) -> Tensor": npu_swiglu,
     "npu_geglu(Tensor self, int dim=-1, int approximate=1, bool activate_left=False) -> (Tensor, Tensor)": npu_geglu,
     "npu_gelu(Tensor self, *, str approximate='none') -> Tensor": npu_gelu,

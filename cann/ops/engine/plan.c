@@ -317,6 +317,8 @@ struct plan *plan_prepare(const struct op_row *row, const union op_value *arg, a
         s = row->prepare(plan, row, plan->arg);
     *status = s ? s : plan->status;
     if (*status == ACLNN_SUCCESS) {
+        if (__builtin_expect(saturation_wanted(), 0))
+            plan_saturate(plan);
         if (trace_wanted(ANYNPU_TRACE_TASK) || plan->work >= DESCRIBED_NS || log_wanted(ACL_INFO))
             plan->detail = plan_describe(plan);
         return plan;

@@ -56,6 +56,10 @@ struct plan {
 /* What the profiler is told of the tensors; memory of the plan. While the client's handles live. (describe.c) */
 const struct task_detail *plan_describe(struct plan *plan);
 
+/* Where some device saturates: the steps that keep to the current one's mode. While the client's handles live.
+ * (saturate.c) */
+void plan_saturate(struct plan *plan);
+
 /* A prepared plan or NULL with *status set. */
 struct plan *plan_prepare(const struct op_row *row, const union op_value *arg, aclnnStatus *status);
 

@@ -30,6 +30,36 @@ static std::atomic<bool> used[max_devices];
 static std::atomic<bool> some_used{false}, bad_fork{false};
 static std::atomic<unsigned> next_normal[max_devices], next_high[max_devices], next_foreign[max_devices];
 
+// INF_NAN_MODE_ENABLE=0: infinity becomes the largest number of its type and NaN 0, and a flag says so.
+static bool saturates()
+{
+    static const bool on = [] {
+        bool forced = variable_on(VARIABLE_INF_NAN_MODE_FORCE_DISABLE);
+        TORCH_CHECK(
+            forced || variable_on(VARIABLE_INF_NAN_MODE_ENABLE),
+            "INF_NAN_MODE_ENABLE shouldn't be set to 0 on the current device. If you want to disable inf-nan mode, "
+            "please export INF_NAN_MODE_FORCE_DISABLE=1",
+            error_suffix(Module::PTA, Kind::VALUE));
+        return forced;
+    }();
+    return on;
+}
+
+static void saturate_device()
+{
+    constexpr int saturation = 0; // ACL_RT_OVERFLOW_MODE_SATURATION
+    TORCH_CHECK(cann.aclrtSetDeviceSatMode, "this CANN has no aclrtSetDeviceSatMode: it cannot saturate",
+                error_suffix(Module::PTA, Kind::NOT_SUPPORT));
+    ACL(aclrtSetDeviceSatMode, saturation);
+}
+
+static void watch_overflows(aclrtStream stream)
+{
+    using Switch = aclError (*)(aclrtStream, uint32_t);
+    if (auto set = reinterpret_cast<Switch>(cann_symbol("aclrtSetStreamOverflowSwitch")))
+        check_acl(set(stream, 1), "aclrtSetStreamOverflowSwitch", __func__, __FILE__, __LINE__);
+}
+
 static void in_child()
 {
     if (some_used)
@@ -122,7 +152,10 @@ void bind_device(int device)
             uint32_t found = 0;
             return cann.aclrtGetDeviceCount(&found) ? 0 : (int)found;
         }();
+        bool saturate = saturates();
         ACL(aclrtSetDevice, device);
+        if (saturate)
+            saturate_device();
         used[device] = some_used = true;
     } else {
         ACL(aclrtSetDevice, device);
@@ -146,6 +179,8 @@ aclrtStream make_stream(int device, int stream)
     if (!stream_table[device][stream]) {
         aclrtStream handle;
         ACL(aclrtCreateStreamWithConfig, &handle, stream > pool_streams ? 0 : 1, STREAM_FAST_LAUNCH | STREAM_FAST_SYNC);
+        if (saturates())
+            watch_overflows(handle);
         __atomic_store_n(&stream_table[device][stream], handle, __ATOMIC_RELEASE);
     }
     return stream_table[device][stream];

@@ -85,6 +85,40 @@ PyObject *reset_stream_limit(PyObject *args)
     return nullptr;
 }
 
+// ---- saturation ----
+template <class Function> Function symbol(const char *name)
+{
+    auto found = reinterpret_cast<Function>(cann_symbol(name));
+    need(found != nullptr, name);
+    return found;
+}
+
+// Whether a task of the device has overflowed since the flag was cleared; after what the current stream has to do.
+PyObject *overflow_status(PyObject *args)
+{
+    int device = device_argument(args);
+    auto get = symbol<aclError (*)(void *, size_t, aclrtStream)>("aclrtGetOverflowStatus");
+    constexpr size_t bytes = 64;
+    uint64_t found[bytes / sizeof(uint64_t)] = {};
+    {
+        NoGil no_gil;
+        at::DataPtr status = memory_data(device, bytes);
+        check_acl(get(status.get(), bytes, current_stream(device)), "aclrtGetOverflowStatus", __func__, __FILE__,
+                  __LINE__);
+        await_result(device, current_stream_index(device));
+        ACL(aclrtMemcpy, found, bytes, status.get(), bytes, MEMCPY_D2H);
+    }
+    return PyBool_FromLong(found[0] != 0);
+}
+
+PyObject *overflow_reset(PyObject *args)
+{
+    int device = device_argument(args);
+    auto reset = symbol<aclError (*)(aclrtStream)>("aclrtResetOverflowStatus");
+    check_acl(reset(current_stream(device)), "aclrtResetOverflowStatus", __func__, __FILE__, __LINE__);
+    return nullptr;
+}
+
 // ---- dump ----
 PyObject *init_dump(PyObject *)
 {
@@ -237,6 +271,8 @@ PyMethodDef device_methods[] = {
     {"_npu_set_stream_res_limit", entry<set_stream_limit>, METH_VARARGS, nullptr},
     {"_npu_get_stream_res_limit", entry<get_stream_limit>, METH_VARARGS, nullptr},
     {"_npu_reset_stream_res_limit", entry<reset_stream_limit>, METH_VARARGS, nullptr},
+    {"_npu_overflow_status", entry<overflow_status>, METH_VARARGS, nullptr},
+    {"_npu_overflow_reset", entry<overflow_reset>, METH_VARARGS, nullptr},
     {"_npu_initDump", entry<init_dump>, METH_VARARGS, nullptr},
     {"_npu_setDump", entry<set_dump>, METH_VARARGS, nullptr},
     {"_npu_finalizeDump", entry<finalize_dump>, METH_VARARGS, nullptr},

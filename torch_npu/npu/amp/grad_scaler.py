@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Loss scaling for float16 training."""
 
+from typing import Any
+
 import torch
+
+from ..utils import is_support_inf_nan
 
 __all__ = ["GradScaler"]
 
@@ -28,6 +32,7 @@ class GradScaler(torch.amp.GradScaler):
         enabled: bool = True,
     ) -> None:
         self._dynamic = dynamic
+        self._flag_cleared = False
         super().__init__(
             "npu",
             init_scale=init_scale,
@@ -39,7 +44,7 @@ class GradScaler(torch.amp.GradScaler):
 
     @staticmethod
     def get_npu_overflow_flag() -> bool:
-        """torch.npu.get_npu_overflow_flag: refused where results overflow to inf."""
+        """torch.npu.get_npu_overflow_flag: refused where results overflow to inf (the default)."""
         return torch.npu.get_npu_overflow_flag()
 
     @staticmethod
@@ -47,8 +52,17 @@ class GradScaler(torch.amp.GradScaler):
         """torch.npu.clear_npu_overflow_flag: nothing to do where results overflow to inf."""
         torch.npu.clear_npu_overflow_flag()
 
+    def scale(self, outputs: Any) -> Any:
+        """outputs · scale. Where results saturate, an iteration's first call clears the overflow flag."""
+        if self._enabled and self._dynamic and not self._flag_cleared:
+            if not is_support_inf_nan():
+                self.clear_npu_overflow_flag()
+            self._flag_cleared = True
+        return super().scale(outputs)
+
     def update(self, new_scale: float | torch.Tensor | None = None) -> None:
         """Ends an iteration: adapts the scale to what the gradients were, or sets it to `new_scale`."""
         if not self._dynamic and new_scale is None and self._scale is not None:
             new_scale = self._scale.clone()
         super().update(new_scale)
+        self._flag_cleared = False
