@@ -121,13 +121,22 @@ static void format_block(char *out, size_t size, int code, const char *reason)
         snprintf(out + n, size - (size_t)n, in_language("error code is %d"), code);
 }
 
-int fail_text(int code, const char *reason)
+int fail_again(int code, const char *reason)
 {
     struct local *l = local();
     if (reason != l->reason)
         snprintf(l->reason, sizeof l->reason, "%s", reason);
     l->error = code;
     format_block(l->block, sizeof l->block, code, l->reason);
+    return code;
+}
+
+int fail_text(int code, const char *reason)
+{
+    const struct local *l = local();
+    fail_again(code, reason);
+    if (l->deferred)
+        return code;
     bool late = code == ACL_ERROR_RT_STREAM_SYNC_TIMEOUT || code == ACL_ERROR_RT_EVENT_SYNC_TIMEOUT ||
                 code == ACL_ERROR_RT_REPORT_TIMEOUT; /* clients wait in slices */
     log_line(late ? ACL_WARNING : ACL_ERROR, code >= 161000 && code < 162000 ? "OP" : "RUNTIME", "%s [error code %d]",

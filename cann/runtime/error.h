@@ -7,8 +7,11 @@
 
 #include "runtime/door.h"
 
-/* As fail() with a text made elsewhere (a task's failure, told to the thread that synchronises). */
+/* As fail() with a text made elsewhere. */
 int fail_text(int code, const char *reason);
+
+/* The same, not logged: it was when it happened (a task's failure, told to the thread that synchronises). */
+int fail_again(int code, const char *reason);
 
 /* The last failure's reason in this thread, "" when there was none. */
 const char *fail_reason(void);

@@ -22,6 +22,7 @@ struct local {
     int capture_mode;        /* aclmdlRICaptureThreadExchangeMode */
     uint32_t blocks;         /* pieces of the running task's largest loop */
     bool in_pool;            /* running a piece of a parallel() */
+    bool deferred;           /* in a task: failures are logged when it ends, by its name */
     bool noted;              /* note_name and note_where are for the next task */
     char note_name[NOTE_MAX], note_where[NOTE_MAX];
     char reason[REASON_MAX]; /* the last failure's reason, without prefix */

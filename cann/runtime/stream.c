@@ -212,6 +212,8 @@ int stream_run(struct local *me, struct stream *s, const struct task *task, cons
     if (__builtin_expect(limit != 0, 0))
         atomic_store(&s->overdue, begin + limit);
     int status;
+    bool deferred = me->deferred, callback = task->note.detail && task->note.detail->task_class == ANYNPU_TASK_CALLBACK;
+    me->deferred = label(task, note) && !callback;
     if (__builtin_expect(fault_task(), 0))
         status = fail(ACL_ERROR_RT_AICORE_EXCEPTION, "fault injected into %s", name_of(task));
     else
@@ -230,6 +232,7 @@ int stream_run(struct local *me, struct stream *s, const struct task *task, cons
     }
     me->running = outer;
     me->work = outer_work;
+    me->deferred = deferred;
     if (status == TASK_AGAIN && task->run == task->attempt)
         return status;
     if (__builtin_expect(status != 0, 0)) {
@@ -307,7 +310,7 @@ int stream_take_error(struct stream *s)
             s->handle.id);
         snprintf(reason, sizeof reason, "%.1850s%s", text ? text : in_language("a task failed"),
                  atomic_load(&s->failure_mode) ? "" : late);
-        fail_text(status, reason);
+        fail_again(status, reason);
     }
     free(text);
     return status;
@@ -737,8 +740,8 @@ bool stream_pause(struct stream *s, _Atomic uint32_t *word, uint32_t seen, bool 
 void stream_abort(struct stream *s, int code)
 {
     pthread_mutex_lock(&s->lock);
-    bool busy = atomic_load(&s->pushed) != atomic_load(&s->finished);
-    if (busy && !s->failed) {
+    bool busy = atomic_load(&s->pushed) != atomic_load(&s->finished), told = busy && !s->failed;
+    if (told) {
         s->failed = true;
         s->error = code;
         free(s->error_text);
@@ -747,6 +750,8 @@ void stream_abort(struct stream *s, int code)
     atomic_store(&s->drop_until, atomic_load(&s->pushed));
     atomic_fetch_add(&s->aborts, 1);
     pthread_mutex_unlock(&s->lock);
+    if (told)
+        log_line(ACL_WARNING, "RUNTIME", "the tasks of stream %u were aborted [error code %d]", s->handle.id, code);
 }
 
 struct stream *stream_new(struct context *context, uint32_t priority, uint32_t flags)

@@ -35,6 +35,13 @@ def test_failed_operator_is_named_with_its_line(output, queued):
     assert text.endswith("then 40.0")
 
 
+@pytest.mark.parametrize("queued", [None, "0"])
+def test_a_failed_operator_is_one_line_of_the_log(run, queued):
+    done = run(FAILS, ANYNPU_FAULT="task:2", ANYNPU_INLINE_US=queued, ASCEND_SLOG_PRINT_TO_STDOUT="1")
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("[ERROR] RUNTIME(")]
+    assert len(lines) == 1 and "fault injected into aclnnTanh" in lines[0], done.stdout
+
+
 def test_place_in_a_file(run, tmp_path):
     (tmp_path / "user_code.py").write_text(FAILS)
     done = run(
