@@ -15,33 +15,21 @@ struct layout {
     int process_cells, process_cell[5];
 };
 
+/* The 910B's and the A3's differ in one heading. */
+#define LAYOUT_910B                                                                                                    \
+    .width = 96, .cells = 3, .cell = {27, 15, 52}, .tool = 24, .version = 52,                                          \
+    .head1 = "| NPU   Name                | Health        | Power(W)    Temp(C)           Hugepages-Usage(page)|",     \
+    .process_head =                                                                                                    \
+        "| NPU     Chip              | Process id    | Process name             | Process memory(MB)      |",          \
+    .process_cells = 4, .process_cell = {27, 15, 26, 25}
+
 static const struct layout layouts[] = {
-    [SMI_FORM_910B] = {.width = 96,
-                       .cells = 3,
-                       .cell = {27, 15, 52},
-                       .tool = 24,
-                       .version = 52,
-                       .head1 = "| NPU   Name                | Health        | Power(W)    Temp(C)           "
-                                "Hugepages-Usage(page)|",
-                       .head2 = "| Chip                      | Bus-Id        | AICore(%)   Memory-Usage(MB)  "
-                                "HBM-Usage(MB)        |",
-                       .process_head = "| NPU     Chip              | Process id    | Process name             | "
-                                       "Process memory(MB)      |",
-                       .process_cells = 4,
-                       .process_cell = {27, 15, 26, 25}},
-    [SMI_FORM_A3] = {.width = 96,
-                     .cells = 3,
-                     .cell = {27, 15, 52},
-                     .tool = 24,
-                     .version = 52,
-                     .head1 = "| NPU   Name                | Health        | Power(W)    Temp(C)           "
-                              "Hugepages-Usage(page)|",
-                     .head2 = "| Chip  Phy-ID              | Bus-Id        | AICore(%)   Memory-Usage(MB)  "
-                              "HBM-Usage(MB)        |",
-                     .process_head = "| NPU     Chip              | Process id    | Process name             | "
-                                     "Process memory(MB)      |",
-                     .process_cells = 4,
-                     .process_cell = {27, 15, 26, 25}},
+    [SMI_FORM_910B] = {LAYOUT_910B, .head2 =
+                                        "| Chip                      | Bus-Id        | AICore(%)   Memory-Usage(MB)  "
+                                        "HBM-Usage(MB)        |"},
+    [SMI_FORM_A3] = {LAYOUT_910B, .head2 =
+                                      "| Chip  Phy-ID              | Bus-Id        | AICore(%)   Memory-Usage(MB)  "
+                                      "HBM-Usage(MB)        |"},
     [SMI_FORM_310P] = {.width = 104,
                        .cells = 3,
                        .cell = {31, 17, 54},
