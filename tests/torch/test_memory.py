@@ -509,3 +509,54 @@ def test_bad_settings_in_words(conf, text):
     with pytest.raises(ValueError, match=text):
         npu.memory._set_allocator_settings(conf)
     assert torch.ones(2, device="npu").sum().item() == 2
+
+
+SNAPSHOT = """
+import glob, os, pickle, sys, torch, torch_npu
+kept = torch.ones(5 << 18, device="npu")
+def hungry():
+    return torch.empty(1 << 44, dtype=torch.uint8, device="npu")
+try: hungry()
+except torch.OutOfMemoryError as error: print("out of memory" in str(error))
+files = glob.glob(sys.argv[1] + f"/oom_snapshot_{os.getpid()}_*.pickle")
+with open(files[0], "rb") as file: made = pickle.load(file)
+events = [e for e in made["device_traces"][0] if e["action"] == "oom"]
+held = sum(s["allocated_size"] for s in made["segments"])
+print(len(files), held >= 5 << 20, len(events), [e["size"] == 1 << 44 for e in events])
+print(any("kept" in str(b.get("frames")) or b["frames"] for s in made["segments"] for b in s["blocks"] if "active" in b["state"]))
+print(torch.ones(3, device="npu").sum().item())
+"""
+
+
+@pytest.mark.parametrize("mode, events", [("1", "1 [True]"), ("2", "0 []")])
+def test_a_snapshot_at_out_of_memory(run, tmp_path, mode, events):
+    code = SNAPSHOT.replace("sys.argv[1]", repr(str(tmp_path)))
+    done = run(code, OOM_SNAPSHOT_ENABLE=mode, OOM_SNAPSHOT_PATH=str(tmp_path))
+    assert done.stdout.split("\n")[:4] == ["True", f"1 True {events}", "True", "3.0"], done.stdout + done.stderr
+    assert "a snapshot for pytorch.org/memory_viz is in" in done.stderr
+    done = run(code, OOM_SNAPSHOT_ENABLE=mode, OOM_SNAPSHOT_PATH=str(tmp_path), TORCH_NPU_WARNING_DISABLE="1")
+    assert "memory_viz" not in done.stderr
+
+
+def test_a_snapshot_has_somewhere_to_go(run, tmp_path):
+    done = run("import torch, torch_npu; torch.ones(1).npu()", OOM_SNAPSHOT_ENABLE="1", OOM_SNAPSHOT_PATH=str(tmp_path / "none"))
+    assert done.returncode and "`OOM_SNAPSHOT_PATH` is invalid" in done.stderr and "ERR00008" in done.stderr
+    assert run("import torch, torch_npu; torch.ones(1).npu()", OOM_SNAPSHOT_PATH=str(tmp_path / "none")).returncode == 0
+
+
+def test_an_observer_of_out_of_memory(output):
+    code = """
+import torch, torch_npu
+told = []
+torch_npu._C._npu_attach_out_of_memory_observer(lambda *seen: told.append(seen))
+try: torch.empty(1 << 44, dtype=torch.uint8, device="npu")
+except torch.OutOfMemoryError: pass
+torch_npu._C._npu_attach_out_of_memory_observer(lambda *seen: 1 / 0)
+try: torch.empty(1 << 44, dtype=torch.uint8, device="npu")
+except torch.OutOfMemoryError: print("still out of memory")
+(device, wanted, total, free), = told
+print(device, wanted == 1 << 44, 0 < free <= total)
+try: torch_npu._C._npu_attach_out_of_memory_observer(3)
+except TypeError as error: print(str(error).splitlines()[0])
+"""
+    assert output(code).splitlines() == ["still out of memory", "0 True True", "the observer of out-of-memory must be callable"]

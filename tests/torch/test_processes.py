@@ -285,6 +285,52 @@ if __name__ == "__main__":
     assert output(f"import runpy; runpy.run_path({str(program)!r}, run_name='__main__')") == "ok"
 
 
+EVENTS = """
+import torch, torch_npu, torch.multiprocessing as mp
+def child(tasks, answers):
+    x = tasks.get(timeout=60)
+    answers.put("has it")
+    event = tasks.get(timeout=60)
+    stream = torch.npu.Stream()
+    with torch.npu.stream(stream):
+        early = event.query()
+        event.wait()
+        y = (x + 1).cpu()
+    answers.put((early, event.query(), y.tolist()))
+    own = torch.npu.Event(interprocess=True)
+    own.record(stream)
+    answers.put(torch.npu.Event.ipc_handle(own))
+    tasks.get(timeout=60)
+if __name__ == "__main__":
+    mp.set_start_method("spawn")
+    tasks, answers = mp.Queue(), mp.Queue()
+    p = mp.Process(target=child, args=(tasks, answers))
+    p.start()
+    event, x = torch.npu.Event(interprocess=True), torch.zeros(3, device="npu")
+    tasks.put(x)
+    answers.get(timeout=60)  # sending memory waits for the device
+    torch.npu._sleep(2_000_000_000)
+    x += 41
+    event.record()
+    tasks.put(event)
+    print(answers.get(timeout=60))
+    other = torch.npu.Event.from_ipc_handle(0, answers.get(timeout=60))
+    other.synchronize()
+    print(other.query())
+    tasks.put(None)
+    p.join()
+    print(p.exitcode)
+"""
+
+
+def test_an_event_orders_streams_of_two_processes(output, tmp_path):
+    script = tmp_path / "events.py"
+    script.write_text(EVENTS)
+    code = f"import subprocess, sys; print(subprocess.run([sys.executable, {str(script)!r}], capture_output=True, text=True))"
+    text = output(code)
+    assert "(False, True, [42.0, 42.0, 42.0])\\nTrue\\n0\\n" in text, text
+
+
 def test_a_message_to_oneself():
     import io
     import pickle

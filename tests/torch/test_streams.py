@@ -146,8 +146,6 @@ def test_events_without_timing_cannot_measure():
     b.synchronize()
     with pytest.raises((RuntimeError, ValueError)):
         a.elapsed_time(b)
-    with pytest.raises(NotImplementedError, match="cannot be shared between processes"):
-        torch.npu.Event(interprocess=True)
 
 
 def test_copy_to_pinned_host_is_complete_after_the_event():
@@ -206,13 +204,28 @@ def test_recorded_time():
     assert second.recorded_time() - first.recorded_time() >= 2000
 
 
-def test_events_stay_in_their_process():
-    with pytest.raises(NotImplementedError, match="cannot be shared"):
-        torch.npu.Event(interprocess=True)
-    with pytest.raises(NotImplementedError, match="cannot be shared"):
+def test_event_for_other_processes_in_its_own():
+    event, end = torch.npu.Event(enable_timing=True, interprocess=True), torch.npu.Event(enable_timing=True)
+    assert event.query() and event.device is None and event.npu_event
+    event.record()
+    torch.npu._sleep(2_000_000)
+    end.record()
+    assert not end.query() and event.device == torch.device("npu", 0)
+    end.synchronize()
+    assert event.query() and event.elapsed_time(end) >= 2 and event.recorded_time() > 0
+    stream = torch.npu.Stream()
+    torch.npu._sleep(20_000_000)
+    event.record()
+    event.wait(stream)
+    assert not event.query() and not stream.query()
+    stream.synchronize()
+    assert event.query() and len(event.ipc_handle()) == 64
+    with pytest.raises(RuntimeError, match=r"made with torch.npu.Event\(interprocess=True\)"):
         torch.npu.Event().ipc_handle()
-    with pytest.raises(NotImplementedError, match="cannot be shared"):
-        torch.npu.Event.from_ipc_handle(0, b"")
+    with pytest.raises(ValueError, match="has 64 bytes, not 1"):
+        torch.npu.Event.from_ipc_handle(0, b"x")
+    with pytest.raises(RuntimeError, match="aclrtIpcOpenEventHandle"):
+        torch.npu.Event.from_ipc_handle(0, bytes(64))
 
 
 def test_erase_stream():

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a storage in device memory goes through a queue of torch.multiprocessing.
+"""How a storage in device memory, and an event, go through a queue of torch.multiprocessing.
 
 PyTorch's own reduction turns a tensor into its storage and a view of it; only the storage is different here. What travels
 is a key of the memory, so that both processes see the same bytes. The sender keeps the storage until the receiver's is gone:
 each message has a counter, 1 at first, in host memory that both see; the receiver's storage sets it to 0 when it dies, and
 the sender looks at its counters whenever it sends again, and in ipc_collect().
 
-Memory that cannot be shared, because it came from another process, is sent as a copy.
+Memory that cannot be shared, because it came from another process, is sent as a copy. An event must be made with
+interprocess=True and live until its receiver has it.
 """
 
 import os
@@ -17,7 +18,16 @@ import torch
 import torch_npu._C as _C
 from torch.multiprocessing import reductions as torch_reductions
 
-__all__ = ["init_reductions", "rebuild_npu_copy", "rebuild_npu_storage", "reduce_storage"]
+from ..npu.streams import Event
+
+__all__ = [
+    "init_reductions",
+    "rebuild_npu_copy",
+    "rebuild_npu_event",
+    "rebuild_npu_storage",
+    "reduce_event",
+    "reduce_storage",
+]
 
 SLOTS = 4096
 """Storages that one process can have under way; more go as copies."""
@@ -97,6 +107,21 @@ def reduce_storage(storage: torch.UntypedStorage) -> tuple:
     return rebuild_npu_copy, (storage.cpu(), storage.get_device())
 
 
+def rebuild_npu_event(device: torch.device | int | None, handle: bytes) -> Event:
+    """The receiver's side of an event."""
+    return Event.from_ipc_handle(device, handle)
+
+
+def reduce_event(event: Event) -> tuple:
+    """The sender's side, for the pickler.
+
+    Raises:
+        RuntimeError: the event was made without interprocess=True, or by another process.
+    """
+    return rebuild_npu_event, (event.device, event.ipc_handle())
+
+
 def init_reductions() -> None:
     """Tells the pickler of torch.multiprocessing."""
+    ForkingPickler.register(Event, reduce_event)
     ForkingPickler.register(torch.UntypedStorage, reduce_storage)

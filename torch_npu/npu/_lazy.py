@@ -58,6 +58,9 @@ def _lazy_init() -> None:
         if _initialized:
             return
         _C._npu_init()
+        from .memory import _watch_out_of_memory
+
+        _watch_out_of_memory()
         _thread.initializing = True  # a queued call may come back here
         try:
             while _queue:

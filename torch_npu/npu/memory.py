@@ -6,13 +6,17 @@ included. Questions do not open the NPU: before its first use every figure is 0.
 """
 
 import contextlib
+import os
 import pickle
+import time
+import warnings
 from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
 
 import torch_npu._C as _C
 
+from .. import _variables
 from ..utils._error_code import ErrCode, pta_error
 from ._devices import _checked, device_count
 from ._devices import device as device_context
@@ -255,6 +259,32 @@ def _dump_snapshot(filename: str = "dump_snapshot.pickle") -> None:
     """Writes _snapshot to a file that pytorch.org/memory_viz shows."""
     with open(filename, "wb") as file:
         pickle.dump(_snapshot(), file)
+
+
+def _watch_out_of_memory() -> None:
+    """OOM_SNAPSHOT_ENABLE: has a snapshot written to OOM_SNAPSHOT_PATH whenever memory runs out. Called at initialisation.
+
+    Raises:
+        RuntimeError: no folder that this process may write to.
+    """
+    mode = _variables.text("OOM_SNAPSHOT_ENABLE")
+    if mode == "0":
+        return
+    folder = os.path.realpath(_variables.text("OOM_SNAPSHOT_PATH") or ".")
+    if not (os.path.isdir(folder) and os.access(folder, os.W_OK)):
+        raise RuntimeError(
+            f"`OOM_SNAPSHOT_PATH` is invalid: {folder} is not a folder that this process may write to"
+            + pta_error(ErrCode.NOT_FOUND)
+        )
+
+    def write(device: int, wanted: int, total: int, free: int) -> None:
+        path = os.path.join(folder, f"oom_snapshot_{os.getpid()}_{time.strftime('%Y%m%d%H%M%S')}.pickle")
+        _dump_snapshot(path)
+        if not _variables.quiet():
+            warnings.warn(f"NPU {device} is out of memory: a snapshot for pytorch.org/memory_viz is in {path}", stacklevel=2)
+
+    _C._npu_record_memory_history("all" if mode == "1" else "state", "all", "python", (1 << 63) - 1)
+    _C._npu_attach_out_of_memory_observer(write)
 
 
 def get_allocator_backend() -> str:

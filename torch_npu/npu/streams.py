@@ -135,6 +135,36 @@ class SyncLaunchStream(Stream):
         return super().__new__(cls, device, priority, **kwargs)
 
 
+class _SharedEvent:
+    """What an Event with interprocess=True does its work with: an event that other processes see.
+
+    Args:
+        capsule: what _C._shared_event_new or _C._event_import gave.
+        device: where it was made; None until its first record.
+    """
+
+    def __init__(self, capsule: Any, device: torch.device | None = None) -> None:
+        self.capsule = capsule
+        self.device = device
+
+    @property
+    def event_id(self) -> int:
+        return _C._event_handle(self.capsule)
+
+    def record(self, stream: torch.Stream) -> None:
+        _C._event_record(self.capsule, stream.stream_id, stream.device_index)
+        self.device = stream.device
+
+    def wait(self, stream: torch.Stream) -> None:
+        _C._event_wait(self.capsule, stream.stream_id, stream.device_index)
+
+    def query(self) -> bool:
+        return self.device is None or _C._event_query(self.capsule)
+
+    def synchronize(self) -> None:
+        _C._event_synchronize(self.capsule)
+
+
 class Event(torch.Event):
     """A mark in a stream, to wait for and to measure with. It gets its device when first recorded.
 
@@ -143,17 +173,18 @@ class Event(torch.Event):
     Args:
         enable_timing: whether elapsed_time works.
         blocking: accepted; a wait spins briefly and then sleeps in either case.
-        interprocess: events of other processes are not supported.
+        interprocess: other processes may open it (ipc_handle, from_ipc_handle, torch.multiprocessing).
     """
 
-    _event: torch.Event
+    _event: "torch.Event | _SharedEvent"
 
     def __new__(cls, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> "Event":
-        if interprocess:
-            raise NotImplementedError("an NPU event cannot be shared between processes" + pta_error(ErrCode.NOT_SUPPORT))
         _lazy_init()
         event = super().__new__(cls, "npu", enable_timing=enable_timing, blocking=blocking)
-        event._event = torch.Event("npu", enable_timing=enable_timing, blocking=blocking)
+        if interprocess:
+            event._event = _SharedEvent(_C._shared_event_new(enable_timing))
+        else:
+            event._event = torch.Event("npu", enable_timing=enable_timing, blocking=blocking)
         return event
 
     @property
@@ -182,7 +213,10 @@ class Event(torch.Event):
 
     def elapsed_time(self, end_event: torch.Event) -> float:
         """Milliseconds from this event to `end_event`; both must have timing and be done."""
-        return self._event.elapsed_time(getattr(end_event, "_event", end_event))
+        end = getattr(end_event, "_event", end_event)
+        if isinstance(self._event, _SharedEvent) or isinstance(end, _SharedEvent):
+            return _C._event_elapsed(self._event.event_id, end.event_id)
+        return self._event.elapsed_time(end)
 
     def recorded_time(self) -> int:
         """When the work before the record was done, in microseconds of a clock that only goes forward; waits for it.
@@ -193,21 +227,31 @@ class Event(torch.Event):
         return _C._npu_eventTimestamp(self.event_id)
 
     def ipc_handle(self) -> bytes:
-        """Not supported: an event stays in its process.
+        """A handle by which other processes of the same user open this event; good while the event lives.
 
         Raises:
-            NotImplementedError: always.
+            RuntimeError: made without interprocess=True, or another process's.
         """
-        raise NotImplementedError("an NPU event cannot be shared between processes" + pta_error(ErrCode.NOT_SUPPORT))
+        if not isinstance(self._event, _SharedEvent):
+            raise RuntimeError(
+                "only an event made with torch.npu.Event(interprocess=True) has a handle for other processes"
+                + pta_error(ErrCode.PARAM)
+            )
+        return _C._event_export(self._event.capsule)
 
     @classmethod
     def from_ipc_handle(cls, device: Any, handle: bytes) -> "Event":
-        """Not supported: an event stays in its process.
+        """The event that another process made, on NPU `device`.
 
         Raises:
-            NotImplementedError: always.
+            ValueError: not 64 bytes.
+            RuntimeError: no event of a living process.
         """
-        raise NotImplementedError("an NPU event cannot be shared between processes" + pta_error(ErrCode.NOT_SUPPORT))
+        index = _get_device_index(device, optional=True)
+        _lazy_init()
+        event = super().__new__(cls, "npu", enable_timing=False)
+        event._event = _SharedEvent(_C._event_import(index, handle), torch.device("npu", index))
+        return event
 
     def synchronize(self) -> None:
         """Waits until the work before the record is done."""
@@ -235,22 +279,22 @@ class ExternalEvent:
     def record(self, stream: torch.Stream | None = None) -> None:
         """Sets it when the work before on `stream` (default: the current one) is done."""
         stream = current_stream() if stream is None else stream
-        _C._external_event_record(self._event, stream.stream_id, stream.device_index)
+        _C._event_record(self._event, stream.stream_id, stream.device_index)
 
     def wait(self, stream: torch.Stream | None = None) -> None:
         """Lets what is put on `stream` (default: the current one) from now on wait until it is set."""
         stream = current_stream() if stream is None else stream
-        _C._external_event_wait(self._event, stream.stream_id, stream.device_index)
+        _C._event_wait(self._event, stream.stream_id, stream.device_index)
 
     def reset(self, stream: torch.Stream | None = None) -> None:
         """Clears it when the work before on `stream` (default: the current one) is done."""
         stream = current_stream() if stream is None else stream
-        _C._external_event_reset(self._event, stream.stream_id, stream.device_index)
+        _C._event_reset(self._event, stream.stream_id, stream.device_index)
 
     @property
     def npu_event(self) -> int:
         """The aclrtEvent as an integer."""
-        return _C._external_event_handle(self._event)
+        return _C._event_handle(self._event)
 
     @property
     def _as_parameter_(self) -> ctypes.c_void_p:

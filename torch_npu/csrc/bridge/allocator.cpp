@@ -1,108 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The caching allocator of device memory (memory.h).
-//
-// Segments come from aclrtMalloc and are cut into blocks; neighbours that are free are joined at once, so two free
-// blocks never touch. Each (device, stream, small or large) has a pool whose free blocks hang in bins by size: exact up
-// to 16 KiB, then 16 per power of two, with a bitmap to find the next bin that has one. Lock: one per device, held
-// during everything but waits for the whole device. All of it is leaked at exit on purpose: tensors may die after
-// static destructors. Private pools (mempool.h) have pools of the same kind; captures wait for nothing, so while one is
-// under way nothing is given back, and blocks that other streams used are looked at afterwards.
+// The caching allocator of device memory (memory.h): blocks taken and given back, and PyTorch's view of it. The inside
+// and its lock: allocator.h.
+#include "allocator.h"
+
 #include <c10/core/StorageImpl.h>
 
 #include <algorithm>
-#include <deque>
-#include <map>
 #include <mutex>
 
 #include "error.h"
 #include "graph.h"
 #include "history.h"
-#include "latch.h"
-#include "logs.h"
-#include "memory.h"
 #include "profile.h"
-#include "pool.h"
 
 namespace npu
 {
 
-using c10::CachingAllocator::format_size;
-using c10::CachingAllocator::StatArray;
-using c10::CachingDeviceAllocator::DeviceStats;
-
-constexpr size_t small_limit = 1u << 20; // requests up to this come from the small pool
-constexpr size_t small_segment = 2u << 20;
-constexpr size_t own_segment = 10u << 20; // requests from this size on get a segment of their own
-constexpr size_t segment_round = 2u << 20;
 constexpr size_t lazy_limit = 512; // events that wait before they are looked at, with multi_stream_lazy_reclaim
-struct Pending {
-    Block *block;
-    aclrtEvent event;
-};
 
-struct Device {
-    Latch lock;
-    Pool *pool[max_streams][2] = {};
-    std::map<char *, Block *> segment; // first block of each
-    std::deque<Pending> pending;
-    PrivatePools own;
-    std::vector<Block *> deferred; // given back during a capture, after use by other streams
-    DeviceStats stats;
-    int64_t rejections = 0;  // by throw_on_npumalloc_oom
-    size_t limit = SIZE_MAX; // bytes reserved at most (set_per_process_memory_fraction)
-    uint32_t frees = 0;
-};
-
-static Device &device_memory(int device)
-{
-    static Device *const all = new Device[max_devices];
-    return all[device];
-}
-
-// Block headers are recycled; caller holds any device's lock, so the list is per thread.
-static thread_local Block *spare_headers __attribute__((tls_model("initial-exec"))) = nullptr;
-
-static Block *new_header()
-{
-    Block *block = spare_headers;
-    if (block)
-        spare_headers = block->free_next;
-    else
-        block = new Block;
-    return block;
-}
-
-static void drop_header(Block *block)
-{
-    block->free_next = spare_headers;
-    spare_headers = block;
-}
-
-static Block *fill(Block *block, char *ptr, size_t size, Pool *pool, int device, int stream, uint32_t age)
-{
-    *block = Block{ptr, size, 0, nullptr, nullptr, nullptr, nullptr, pool};
-    block->age = age;
-    block->device = (int8_t)device;
-    block->stream = (uint8_t)stream;
-    return block;
-}
-
-static void count_up(StatArray &stat, bool small, size_t amount)
-{
-    stat[0].increase(amount);
-    stat[small ? 1 : 2].increase(amount);
-}
-
-static void count_down(StatArray &stat, bool small, size_t amount)
-{
-    stat[0].decrease(amount);
-    stat[small ? 1 : 2].decrease(amount);
-}
-
-static bool is_split(const Block *block)
-{
-    return block->before || block->after;
-}
+constinit thread_local Block *spare_headers = nullptr;
 
 static size_t rounded(size_t bytes, const AllocConf &conf)
 {
@@ -127,8 +43,7 @@ static bool acceptable(const Block *block, size_t size, const AllocConf &conf)
     return block->size < size + conf.max_non_split_rounding;
 }
 
-// The best block of the request's own bin, else the first acceptable one of a larger bin.
-static Block *find_free(Pool *pool, size_t size, const AllocConf &conf)
+Block *find_free(Pool *pool, size_t size, const AllocConf &conf)
 {
     int bin = bin_of(size);
     Block *best = nullptr;
@@ -217,7 +132,7 @@ static void retire(Device &d, Block *block)
     settle(d, block);
 }
 
-static void poll_pending(Device &d, bool wait)
+void poll_pending(Device &d, bool wait)
 {
     while (!d.pending.empty()) {
         Pending &first = d.pending.front();
@@ -234,258 +149,6 @@ static void poll_pending(Device &d, bool wait)
         if (--block->events == 0)
             retire(d, block);
     }
-}
-
-static void release_segment(Device &d, Block *block)
-{
-    bool small = block->pool->small;
-    unlist_free(block);
-    if (history_on)
-        history_add(Action::SEGMENT_FREE, block->device, block->stream, block->ptr, block->size);
-    if (logs(Log::MEMORY, LogLevel::INFO))
-        log_write(Log::MEMORY, LogLevel::INFO, "aclrtFree %p, %zu bytes", block->ptr, (size_t)block->size);
-    PrivatePool *own = block->pool->owner;
-    if (own && own->source)
-        own->source->give(block->ptr, (ssize_t)block->size, block->device, stream_handle(block->device, block->stream));
-    else
-        cann.aclrtFree(block->ptr);
-    if (own)
-        own->segments--;
-    d.stats.num_device_free++;
-    count_down(d.stats.segment, small, 1);
-    count_down(d.stats.reserved_bytes, small, block->size);
-    if (block->size >= alloc_conf().max_split)
-        d.stats.oversize_segments.decrease(1);
-    d.segment.erase(block->ptr);
-    drop_header(block);
-}
-
-// Gives the end of a range back as far as the block, which is free and the last one, reaches; returns the bytes.
-static size_t shrink_range(Device &d, Block *block)
-{
-    Range *range = block->pool->range;
-    bool small = block->pool->small, split = is_split(block);
-    size_t bytes = range->spare(block->ptr);
-    if (!bytes)
-        return 0;
-    unlist_free(block);
-    range->shrink(bytes);
-    d.stats.num_device_free++;
-    count_down(d.stats.reserved_bytes, small, bytes);
-    if (history_on)
-        history_add(Action::SEGMENT_FREE, block->device, block->stream, range->base + range->mapped, bytes);
-    if (split)
-        count_down(d.stats.inactive_split_bytes, small, bytes);
-    block->size -= bytes;
-    if (block->size) {
-        list_free(block);
-        return bytes;
-    }
-    if (split)
-        count_down(d.stats.inactive_split, small, 1);
-    if (block->before) {
-        block->before->after = nullptr;
-    } else {
-        d.segment.erase(block->ptr);
-        count_down(d.stats.segment, small, 1);
-    }
-    drop_header(block);
-    return bytes;
-}
-
-// Forgets private pools that nobody holds and that have no memory.
-static void drop_pools(Device &d)
-{
-    auto gone = [](PrivatePool *own) {
-        if (own->holders || own->segments)
-            return false;
-        for (auto &by_size : own->pool)
-            for (Pool *pool : by_size)
-                delete pool;
-        delete own;
-        return true;
-    };
-    d.own.all.erase(std::remove_if(d.own.all.begin(), d.own.all.end(), gone), d.own.all.end());
-}
-
-// Gives whole free segments back, oldest first, until `enough` bytes are free: common ones and those of private pools
-// that nobody holds, or (only) those of one private pool. The device is idle.
-static size_t release_cached(Device &d, size_t enough, const PrivatePool *only = nullptr)
-{
-    std::vector<Block *> whole;
-    for (auto &[ptr, block] : d.segment) {
-        const PrivatePool *own = block->pool->owner;
-        if (!block->allocated && !block->events && !is_split(block) && !block->pool->range &&
-            (only ? own == only : !own || !own->holders))
-            whole.push_back(block);
-    }
-    std::sort(whole.begin(), whole.end(), [&](Block *a, Block *b) { return d.frees - a->age > d.frees - b->age; });
-    size_t freed = 0;
-    for (Block *block : whole) {
-        if (freed >= enough)
-            break;
-        freed += block->size;
-        release_segment(d, block);
-    }
-    if (!d.own.all.empty())
-        drop_pools(d);
-    if (only)
-        return freed;
-    std::vector<Block *> ends;
-    for (auto &[ptr, first] : d.segment)
-        if (first->pool->range) {
-            Block *last = first;
-            while (last->after)
-                last = last->after;
-            if (!last->allocated && !last->events)
-                ends.push_back(last);
-        }
-    for (Block *last : ends)
-        if (freed < enough)
-            freed += shrink_range(d, last);
-    return freed;
-}
-
-// A free block of at least `size` bytes at the end of the pool's range.
-static Block *grow_range(Device &d, Pool *pool, int device, int stream, size_t size, const AllocConf &conf)
-{
-    if (!pool->range)
-        pool->range = new Range(device);
-    Range *range = pool->range;
-    auto first = d.segment.find(range->base);
-    Block *last = range->base && first != d.segment.end() ? first->second : nullptr;
-    while (last && last->after)
-        last = last->after;
-    bool joins = last && !last->allocated && !last->events;
-    size_t chunk = pool->small       ? small_segment
-                   : conf.huge_pages ? (size_t)1 << 30
-                                     : (conf.segment + segment_round - 1) / segment_round * segment_round;
-    size_t bytes = (size - (joins ? last->size : 0) + chunk - 1) / chunk * chunk;
-    size_t reserved = (size_t)d.stats.reserved_bytes[0].current;
-    if (bytes > d.limit || reserved > d.limit - bytes || !range->grow(bytes, chunk))
-        return nullptr;
-    char *begin = range->base + range->mapped - bytes;
-    d.stats.num_device_alloc++;
-    count_up(d.stats.reserved_bytes, pool->small, bytes);
-    if (history_on)
-        history_add(Action::SEGMENT_ALLOC, device, stream, begin, bytes);
-    if (joins) {
-        unlist_free(last);
-        if (is_split(last))
-            count_up(d.stats.inactive_split_bytes, pool->small, bytes);
-        last->size += bytes;
-        list_free(last);
-        return last;
-    }
-    Block *block = fill(new_header(), begin, bytes, pool, device, stream, d.frees);
-    block->before = last;
-    if (last) {
-        last->after = block;
-        count_up(d.stats.inactive_split, pool->small, 1);
-        count_up(d.stats.inactive_split_bytes, pool->small, bytes);
-    } else {
-        d.segment[begin] = block;
-        count_up(d.stats.segment, pool->small, 1);
-    }
-    list_free(block);
-    return block;
-}
-
-static Block *new_segment(Device &d, Pool *pool, int device, int stream, size_t size, const AllocConf &conf)
-{
-    if (conf.expandable && !pool->owner)
-        return grow_range(d, pool, device, stream, size, conf);
-    size_t round = conf.huge_pages && !pool->small ? (size_t)1 << 30 : segment_round;
-    size_t bytes = pool->small ? small_segment : size < own_segment && size < conf.segment ? conf.segment : size;
-    bytes = (bytes + round - 1) / round * round;
-    size_t reserved = (size_t)d.stats.reserved_bytes[0].current;
-    if (bytes < size || bytes > d.limit || reserved > d.limit - bytes)
-        return nullptr;
-    void *ptr = nullptr;
-    if (pool->owner && pool->owner->source)
-        ptr = pool->owner->source->take((ssize_t)bytes, device, stream_handle(device, stream));
-    else if (cann.aclrtMalloc(&ptr, bytes, MALLOC_HUGE_FIRST))
-        return nullptr;
-    if (!ptr)
-        return nullptr;
-    if (pool->owner)
-        pool->owner->segments++;
-    if (logs(Log::MEMORY, LogLevel::INFO))
-        log_write(Log::MEMORY, LogLevel::INFO, "aclrtMalloc %p, %zu bytes for a block of %zu", ptr, bytes, size);
-    d.stats.num_device_alloc++;
-    Block *block = fill(new_header(), static_cast<char *>(ptr), bytes, pool, device, stream, d.frees);
-    d.segment[block->ptr] = block;
-    count_up(d.stats.segment, pool->small, 1);
-    count_up(d.stats.reserved_bytes, pool->small, bytes);
-    if (bytes >= conf.max_split)
-        d.stats.oversize_segments.increase(1);
-    list_free(block);
-    if (history_on)
-        history_add(Action::SEGMENT_ALLOC, device, stream, ptr, bytes);
-    return block;
-}
-
-[[noreturn]] static void out_of_memory(Device &d, int device, size_t bytes, const AllocConf &conf)
-{
-    size_t free = 0, total = 0;
-    cann.aclrtGetMemInfo(HBM_MEM, &free, &total);
-    d.stats.num_ooms++;
-    if (history_on)
-        history_add(Action::OOM, device, current_stream_index(device), (void *)free, bytes, {});
-    if (logs(Log::MEMORY, LogLevel::ERROR))
-        log_write(Log::MEMORY, LogLevel::ERROR, "out of memory: %zu bytes wanted", (size_t)bytes);
-    std::string text = "NPU out of memory. Tried to allocate " + format_size(bytes) + " (NPU " +
-                       std::to_string(device) + "; " + format_size(total) + " total capacity; " +
-                       format_size((size_t)d.stats.allocated_bytes[0].current) + " already allocated; " +
-                       format_size((size_t)d.stats.active_bytes[0].current) + " current active; " + format_size(free) +
-                       " free; " + format_size((size_t)d.stats.reserved_bytes[0].current) +
-                       " reserved in total by PyTorch)";
-    if (d.limit != SIZE_MAX)
-        text += " " + format_size(d.limit) + " allowed;";
-    text += conf.max_split == SIZE_MAX && !conf.expandable
-                ? "If reserved memory is >> allocated memory try setting max_split_size_mb to avoid fragmentation."
-                : "";
-    text += error_suffix(Module::PTA, Kind::MEMORY);
-    c10::reportOutOfMemoryToProfiler((int64_t)bytes, (size_t)d.stats.allocated_bytes[0].current,
-                                     (size_t)d.stats.reserved_bytes[0].current,
-                                     c10::Device(device_type, (c10::DeviceIndex)device));
-    throw c10::OutOfMemoryError({__func__, __FILE__, static_cast<uint32_t>(__LINE__)}, text);
-}
-
-// throw_on_npumalloc_oom: what tensors hold and this request together exceed the device.
-static void refuse_early(Device &d, int device, size_t bytes, size_t size, const AllocConf &conf)
-{
-    size_t free = 0, total = 0, held = (size_t)d.stats.allocated_bytes[0].current;
-    cann.aclrtGetMemInfo(HBM_MEM, &free, &total);
-    if (size <= total && held <= total - size)
-        return;
-    d.rejections++;
-    out_of_memory(d, device, bytes, conf);
-}
-
-// Slow path: a new segment, after giving back what the threshold asks for; then after giving back everything.
-static Block *grow(Device &d, Pool *pool, int device, int stream, size_t size, const AllocConf &conf)
-{
-    if (__builtin_expect(captures_active() > 0, 0))
-        return new_segment(d, pool, device, stream, size, conf);
-    if (conf.gc_threshold > 0 && d.limit != SIZE_MAX) {
-        size_t wanted = (size_t)(conf.gc_threshold * (double)d.limit),
-               reserved = (size_t)d.stats.reserved_bytes[0].current;
-        if (reserved > wanted) {
-            wait_device(device);
-            poll_pending(d, true);
-            release_cached(d, reserved - wanted);
-        }
-    }
-    if (Block *block = new_segment(d, pool, device, stream, size, conf))
-        return block;
-    wait_device(device);
-    d.stats.num_alloc_retries++;
-    poll_pending(d, true);
-    release_cached(d, SIZE_MAX);
-    if (Block *block = find_free(pool, size, conf)) // freed by the events just now
-        return block;
-    return new_segment(d, pool, device, stream, size, conf);
 }
 
 // Memory of its own for each request: PYTORCH_NO_NPU_MEMORY_CACHING, and allocators that users brought.
@@ -518,8 +181,7 @@ static void watch(const Device &d, const Block *block, bool taken) noexcept
 
 static void give_with_uses(Device &d, Block *block);
 
-// Blocks given back while a capture was under way, now that none is.
-static void take_up_deferred(Device &d)
+void take_up_deferred(Device &d)
 {
     std::vector<Block *> blocks;
     blocks.swap(d.deferred);
@@ -541,7 +203,7 @@ static Block *from_private(Device &d, int stream, bool small, size_t size, const
     return nullptr;
 }
 
-Block *memory_take(int device, size_t bytes)
+static Block *take(int device, size_t bytes)
 {
     const AllocConf &conf = alloc_conf();
     use_device(device);
@@ -615,6 +277,20 @@ Block *memory_take(int device, size_t bytes)
     if (__builtin_expect(memory_watched.load(std::memory_order_relaxed), 0))
         watch(d, block, true);
     return block;
+}
+
+Block *memory_take(int device, size_t bytes)
+{
+    try {
+        return take(device, bytes);
+    } catch (const c10::OutOfMemoryError &) {
+        if (out_of_memory_observer) {
+            size_t free = 0, total = 0;
+            cann.aclrtGetMemInfo(HBM_MEM, &free, &total);
+            out_of_memory_observer(device, bytes, total, free);
+        }
+        throw;
+    }
 }
 
 static void give_with_uses(Device &d, Block *block)
@@ -806,89 +482,6 @@ double memory_fraction(int device)
     use_device(device);
     ACL(aclrtGetMemInfo, HBM_MEM, &free, &total);
     return (double)d.limit / (double)total;
-}
-
-// ---- private pools and allocators of users ----
-
-void pool_hold(int device, c10::MempoolId_t id, const Pluggable *source, bool use_on_oom, bool no_split)
-{
-    Device &d = device_memory(device);
-    std::lock_guard<Latch> lock(d.lock);
-    PrivatePool *own = d.own.find(id);
-    if (!own) {
-        own = new PrivatePool;
-        own->id = id;
-        own->source = source;
-        own->use_on_oom = use_on_oom;
-        own->no_split = no_split;
-        d.own.all.push_back(own);
-    }
-    own->holders++;
-}
-
-void pool_release(int device, c10::MempoolId_t id)
-{
-    Device &d = device_memory(device);
-    std::lock_guard<Latch> lock(d.lock);
-    if (PrivatePool *own = d.own.find(id)) {
-        own->holders--;
-        drop_pools(d);
-    }
-}
-
-int pool_holders(int device, c10::MempoolId_t id)
-{
-    Device &d = device_memory(device);
-    std::lock_guard<Latch> lock(d.lock);
-    PrivatePool *own = d.own.find(id);
-    return own ? own->holders : 0;
-}
-
-void pool_route(int device, const Route &route)
-{
-    pool_hold(device, route.id);
-    Device &d = device_memory(device);
-    std::lock_guard<Latch> lock(d.lock);
-    d.own.routes.push_back(route);
-}
-
-void pool_unroute(int device, c10::MempoolId_t id)
-{
-    Device &d = device_memory(device);
-    std::lock_guard<Latch> lock(d.lock);
-    for (size_t i = d.own.routes.size(); i-- > 0;)
-        if (d.own.routes[i].id == id && (!d.own.routes[i].thread || d.own.routes[i].thread == this_thread())) {
-            d.own.routes.erase(d.own.routes.begin() + (ptrdiff_t)i);
-            return;
-        }
-}
-
-void pool_empty(int device, c10::MempoolId_t id)
-{
-    if (captures_active())
-        return;
-    wait_device(device);
-    Device &d = device_memory(device);
-    std::lock_guard<Latch> lock(d.lock);
-    take_up_deferred(d);
-    poll_pending(d, true);
-    if (PrivatePool *own = d.own.find(id))
-        release_cached(d, SIZE_MAX, own);
-}
-
-static std::atomic<const Pluggable *> changed{nullptr};
-
-const Pluggable *changed_allocator() noexcept
-{
-    return changed.load(std::memory_order_relaxed);
-}
-
-void change_allocator(const Pluggable *allocator)
-{
-    for (int device = 0; device < max_devices; device++)
-        TORCH_CHECK(!device_memory(device).stats.num_device_alloc && !changed_allocator(),
-                    "Can't swap an already initialized allocator", error_suffix(Module::PTA, Kind::PTR));
-    changed = allocator;
 }
 
 struct Allocator final : c10::DeviceAllocator {

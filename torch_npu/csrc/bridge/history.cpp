@@ -13,6 +13,7 @@ namespace npu
 {
 
 std::atomic<bool> history_on{false};
+void (*out_of_memory_observer)(int device, size_t wanted, size_t total, size_t free) = nullptr;
 
 static std::mutex lock;
 static std::deque<Event> events;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory history: what the allocator did, with Python stacks, for torch.npu.memory._record_memory_history.
+// The memory history: what the allocator did, with Python stacks, for torch.npu.memory._record_memory_history; and who
+// is told when memory is out.
 #pragma once
 
 #include <c10/core/Allocator.h>
@@ -35,5 +36,8 @@ void history_add(Action action, int device, int stream, const void *address, siz
 std::vector<Event> history_events(int device);
 // Who asked for the block at that address; null where that was not recorded.
 std::shared_ptr<c10::GatheredContext> history_owner(int device, size_t address);
+
+// Called, without locks, before out-of-memory is thrown; nullptr: nobody asked. Set by _C.
+extern void (*out_of_memory_observer)(int device, size_t wanted, size_t total, size_t free);
 
 } // namespace npu

@@ -16,7 +16,10 @@ namespace npu
 extern PyMethodDef device_methods[];  // module_device.cpp
 extern PyMethodDef profile_methods[]; // module_profile.cpp
 extern PyMethodDef graph_methods[];   // module_graph.cpp
+extern PyMethodDef memory_methods[];  // module_memory.cpp
+extern PyMethodDef event_methods[];   // module_event.cpp
 
+void place_install();          // module_place.cpp: after cann_open()
 std::string place_in_python(); // for python_place (device.h)
 
 // A METH_VARARGS function from one that may throw. nullptr without an error stands for None, so that a function that
@@ -46,6 +49,14 @@ template <class... T> void parse(PyObject *args, const char *format, T *...out)
 inline PyObject *text(const std::string &s)
 {
     return PyUnicode_FromStringAndSize(s.data(), (Py_ssize_t)s.size());
+}
+
+// Takes over the value.
+inline void set_item(PyObject *dict, const char *key, PyObject *value)
+{
+    if (!value || PyDict_SetItemString(dict, key, value))
+        throw python_error();
+    Py_DECREF(value);
 }
 
 inline int device_argument(PyObject *args)

@@ -1,54 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of torch_npu._C for graphs, memory pools, users' allocators and external events. Objects are capsules that
-// Python classes hold; documented in torch_npu/_C.pyi.
+// The part of torch_npu._C for graphs, memory pools and users' allocators. Objects are capsules that Python classes
+// hold; documented in torch_npu/_C.pyi.
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/Generator.h>
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/python_headers.h>
 
-#include <frameobject.h>
-
 #include <cstring>
 
+#include "capsule.h"
 #include "error.h"
 #include "generator.h"
 #include "graph.h"
 #include "memory.h"
 #include "mempool.h"
 #include "metadata.h"
-#include "module.h"
 
 using namespace npu;
 
 namespace
 {
-
-// ---- capsules ----
-template <class T> struct Name;
-template <class T> void free_capsule(PyObject *capsule)
-{
-    T *object = static_cast<T *>(PyCapsule_GetPointer(capsule, Name<T>::text));
-    PyThreadState *state = PyEval_SaveThread(); // may wait
-    delete object;
-    PyEval_RestoreThread(state);
-}
-template <class T> PyObject *new_capsule(T *object)
-{
-    return PyCapsule_New(object, Name<T>::text, &free_capsule<T>);
-}
-template <class T> T *from_capsule(PyObject *capsule)
-{
-    void *object = PyCapsule_GetPointer(capsule, Name<T>::text);
-    if (!object)
-        throw python_error();
-    return static_cast<T *>(object);
-}
-template <class T> T *only(PyObject *args)
-{
-    PyObject *capsule;
-    parse(args, "O", &capsule);
-    return from_capsule<T>(capsule);
-}
 
 // What torch.npu.MemPool holds: a pool of one device.
 struct PoolHandle {
@@ -65,28 +36,6 @@ struct PoolHandle {
             TORCH_WARN(error.what());
         }
     }
-};
-
-struct ExternalEvent {
-    aclrtEvent event = nullptr;
-    ~ExternalEvent()
-    {
-        if (event && !forked())
-            cann.aclrtDestroyEvent(event);
-    }
-};
-
-template <> struct Name<Graph> {
-    static constexpr const char *text = "torch_npu.Graph";
-};
-template <> struct Name<PoolHandle> {
-    static constexpr const char *text = "torch_npu.MemPool";
-};
-template <> struct Name<Pluggable> {
-    static constexpr const char *text = "torch_npu.NPUAllocator";
-};
-template <> struct Name<ExternalEvent> {
-    static constexpr const char *text = "torch_npu.ExternalEvent";
 };
 
 PyObject *pool_tuple(c10::MempoolId_t id)
@@ -265,7 +214,7 @@ PyObject *custom_allocator(PyObject *args)
     auto *allocator = new Pluggable;
     memcpy(&allocator->take, &take, sizeof take);
     memcpy(&allocator->give, &give, sizeof give);
-    return PyCapsule_New(allocator, Name<Pluggable>::text, keep_pluggable);
+    return PyCapsule_New(allocator, capsule_name<Pluggable>(), keep_pluggable);
 }
 PyObject *change_current_allocator(PyObject *args)
 {
@@ -275,46 +224,8 @@ PyObject *change_current_allocator(PyObject *args)
 PyObject *get_allocator(PyObject *)
 {
     const Pluggable *current = changed_allocator();
-    return current ? PyCapsule_New(const_cast<Pluggable *>(current), Name<Pluggable>::text, keep_pluggable)
+    return current ? PyCapsule_New(const_cast<Pluggable *>(current), capsule_name<Pluggable>(), keep_pluggable)
                    : Py_NewRef(Py_None);
-}
-
-// ---- external events ----
-PyObject *external_event_new(PyObject *)
-{
-    auto event = std::make_unique<ExternalEvent>();
-    use_device(current_device());
-    ACL(aclrtCreateEventWithFlag, &event->event, EVENT_EXTERNAL);
-    return new_capsule(event.release());
-}
-
-template <class Call> PyObject *external_event(PyObject *args, Call call)
-{
-    PyObject *capsule;
-    int stream, device;
-    parse(args, "Oii", &capsule, &stream, &device);
-    check_device(device);
-    use_device(device);
-    call(from_capsule<ExternalEvent>(capsule)->event, stream_handle(device, stream));
-    return nullptr;
-}
-PyObject *external_event_record(PyObject *args)
-{
-    return external_event(args, [](aclrtEvent event, aclrtStream stream) { ACL(aclrtRecordEvent, event, stream); });
-}
-PyObject *external_event_wait(PyObject *args)
-{
-    return external_event(args, [](aclrtEvent event, aclrtStream stream) { ACL(aclrtStreamWaitEvent, stream, event); });
-}
-PyObject *external_event_reset(PyObject *args)
-{
-    TORCH_CHECK_NOT_IMPLEMENTED(cann.aclrtResetEvent, "this CANN has no aclrtResetEvent",
-                                error_suffix(Module::PTA, Kind::NOT_SUPPORT));
-    return external_event(args, [](aclrtEvent event, aclrtStream stream) { ACL(aclrtResetEvent, event, stream); });
-}
-PyObject *external_event_handle(PyObject *args)
-{
-    return PyLong_FromVoidPtr(only<ExternalEvent>(args)->event);
 }
 
 } // namespace
@@ -343,55 +254,5 @@ PyMethodDef npu::graph_methods[] = {
     {"_npu_customAllocator", entry<custom_allocator>, METH_VARARGS, nullptr},
     {"_npu_changeCurrentAllocator", entry<change_current_allocator>, METH_VARARGS, nullptr},
     {"_npu_getAllocator", entry<get_allocator>, METH_VARARGS, nullptr},
-    {"_external_event_new", entry<external_event_new>, METH_VARARGS, nullptr},
-    {"_external_event_record", entry<external_event_record>, METH_VARARGS, nullptr},
-    {"_external_event_wait", entry<external_event_wait>, METH_VARARGS, nullptr},
-    {"_external_event_reset", entry<external_event_reset>, METH_VARARGS, nullptr},
-    {"_external_event_handle", entry<external_event_handle>, METH_VARARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
-
-// The folder of an imported module, with a slash; "" when it is not imported.
-static std::string folder_of(const char *name)
-{
-    PyObject *modules = PyImport_GetModuleDict(), *module = modules ? PyDict_GetItemString(modules, name) : nullptr;
-    PyObject *file = module ? PyObject_GetAttrString(module, "__file__") : nullptr;
-    const char *path = file ? PyUnicode_AsUTF8(file) : nullptr;
-    std::string folder =
-        path ? std::string(path, (size_t)(strrchr(path, '/') ? strrchr(path, '/') + 1 - path : 0)) : "";
-    Py_XDECREF(file);
-    PyErr_Clear();
-    return folder;
-}
-
-// The innermost frame of this thread that is in neither PyTorch's nor this package's files.
-std::string npu::place_in_python()
-{
-    if (!Py_IsInitialized())
-        return "";
-    PyGILState_STATE state = PyGILState_Ensure();
-    PyObject *type, *error, *traceback; // of an error under way
-    PyErr_Fetch(&type, &error, &traceback);
-    static const std::string own[] = {folder_of("torch"), folder_of("torch_npu._C")};
-    std::string place;
-    PyFrameObject *frame = PyEval_GetFrame();
-    Py_XINCREF(frame);
-    while (frame && place.empty()) {
-        PyCodeObject *code = PyFrame_GetCode(frame);
-        const char *file = PyUnicode_AsUTF8(code->co_filename), *name = PyUnicode_AsUTF8(code->co_name);
-        bool library = !file || *file == '<';
-        for (const std::string &folder : own)
-            library = library || (!folder.empty() && !strncmp(file, folder.c_str(), folder.size()));
-        if (!library)
-            place =
-                std::string(file) + ":" + std::to_string(PyFrame_GetLineNumber(frame)) + " in " + (name ? name : "?");
-        PyFrameObject *outer = PyFrame_GetBack(frame);
-        Py_DECREF(code);
-        Py_DECREF(frame);
-        frame = outer;
-    }
-    Py_XDECREF(frame);
-    PyErr_Restore(type, error, traceback);
-    PyGILState_Release(state);
-    return place;
-}

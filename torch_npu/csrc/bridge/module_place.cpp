@@ -3,19 +3,33 @@
 // that is reported later names the line that asked for it (anynpu/extension.h). Frames of PyTorch and of this package
 // are passed over. Takes the GIL, so only threads that Python knows are looked at, and never while Python is being
 // taken down.
-#include <Python.h>
+#include "module.h"
 
 #include <cstdio>
 #include <cstring>
 
-#include "cann.h"
-
 namespace npu
 {
 
+static std::string library[2]; // folders of torch and of this package, with a slash
+
+static std::string folder_of(const char *name)
+{
+    PyObject *modules = PyImport_GetModuleDict(), *module = modules ? PyDict_GetItemString(modules, name) : nullptr;
+    PyObject *file = module ? PyObject_GetAttrString(module, "__file__") : nullptr;
+    const char *path = file ? PyUnicode_AsUTF8(file) : nullptr, *slash = path ? strrchr(path, '/') : nullptr;
+    std::string folder = slash ? std::string(path, slash + 1) : "";
+    Py_XDECREF(file);
+    PyErr_Clear();
+    return folder;
+}
+
 static bool of_a_library(const char *file)
 {
-    return strstr(file, "/torch/") || strstr(file, "/torch_npu/") || !strncmp(file, "<frozen", 7);
+    for (const std::string &folder : library)
+        if (!folder.empty() && !strncmp(file, folder.c_str(), folder.size()))
+            return true;
+    return !strncmp(file, "<frozen", 7) || !strncmp(file, "<eval_with_key>", 15);
 }
 
 // "train.py:12 in forward", with the end of a long path. Under the GIL; no exception is left behind.
@@ -57,9 +71,16 @@ static size_t place(char *out, size_t size)
     return length;
 }
 
-// After cann_open().
+std::string place_in_python()
+{
+    char text[256];
+    return {text, place(text, sizeof text)};
+}
+
 void place_install()
 {
+    library[0] = folder_of("torch");
+    library[1] = folder_of("torch_npu._C");
     if (cann.extension && cann.extension->version >= 4)
         cann.extension->set_place(place);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Device memory of other processes (share.h).
+// Device memory and events of other processes (share.h).
 #include "share.h"
 
 #include "device.h"
@@ -78,6 +78,33 @@ c10::intrusive_ptr<c10::StorageImpl> open_shared_memory(const SharedMemory &from
                       c10::Device(device_type, (c10::DeviceIndex)from.device));
     return c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), (int64_t)from.bytes,
                                                  std::move(data), memory_allocator(), false);
+}
+
+// ---- events ----
+
+constexpr size_t event_handle_size = 64;
+struct EventHandle {
+    char text[event_handle_size]; // aclrtIpcEventHandle
+};
+
+std::string share_event(aclrtEvent event)
+{
+    auto get = required<aclError (*)(aclrtEvent, EventHandle *)>("aclrtIpcGetEventHandle");
+    EventHandle handle = {};
+    check_acl(get(event, &handle), "aclrtIpcGetEventHandle", __func__, __FILE__, __LINE__);
+    return {handle.text, sizeof handle.text};
+}
+
+aclrtEvent open_shared_event(const std::string &handle)
+{
+    TORCH_CHECK_VALUE(handle.size() == event_handle_size, "the handle of an event has ", event_handle_size,
+                      " bytes, not ", handle.size(), error_suffix(Module::PTA, Kind::VALUE));
+    auto open = required<aclError (*)(EventHandle, aclrtEvent *)>("aclrtIpcOpenEventHandle");
+    EventHandle copy;
+    handle.copy(copy.text, sizeof copy.text);
+    aclrtEvent event = nullptr;
+    check_acl(open(copy, &event), "aclrtIpcOpenEventHandle", __func__, __FILE__, __LINE__);
+    return event;
 }
 
 } // namespace npu
