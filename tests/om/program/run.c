@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs any model once from files: run MODEL.om OUT [--batch N] IN…: IN is the bytes of an input; the bytes of output i go to
- * OUT.i, its sizes are printed. Compiled by the tests in one line, like a user's program. */
+/* Runs any model once from files: run MODEL.om OUT [--batch N] IN…: IN is the bytes of an input; the bytes of output i
+ * go to OUT.i, its sizes are printed. Compiled by the tests in one line, like a user's program. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
