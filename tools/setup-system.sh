@@ -3,7 +3,7 @@
 # Installs the Debian packages that the build needs (as root), or says which ones to install.
 set -eu
 packages="build-essential cmake ninja-build python3-dev python3-venv binutils git"
-more="libucx-dev" # collectives between computers; the build goes without
+more="libucx-dev libprotobuf-c-dev protobuf-c-compiler" # collectives between computers, atc; the build goes without
 
 command -v dpkg-query >/dev/null 2>&1 || {
     echo "Not a Debian system: make sure of a C and a C++20 compiler, CMake >= 3.25, Ninja and Python >= 3.10 with venv and headers."
@@ -16,7 +16,7 @@ missing_of() {
 }
 # shellcheck disable=SC2086
 missing=$(missing_of $packages) wished=$(missing_of $more)
-[ "$(id -u)" -eq 0 ] || [ -z "$wished" ] || echo "For collectives between computers also install:$wished"
+[ "$(id -u)" -eq 0 ] || [ -z "$wished" ] || echo "For collectives between computers (UCX) and for atc (protobuf-c) also install:$wished"
 [ -n "$missing" ] || [ -n "$wished" ] || exit 0
 [ -n "$missing" ] || [ "$(id -u)" -eq 0 ] || exit 0
 if [ "$(id -u)" -eq 0 ]; then
