@@ -26,5 +26,6 @@ const struct operator_row *const operator_families[] = {
     operators_loss,
     operators_control,
     operators_vision,
+    operators_fused,
     NULL,
 };

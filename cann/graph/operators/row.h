@@ -19,6 +19,6 @@
 extern const struct operator_row operators_elementwise[], operators_shape[], operators_reduce[], operators_norm[],
     operators_matmul[], operators_conv[], operators_pool[], operators_index[], operators_quant[], operators_make[],
     operators_cast[], operators_rnn[], operators_resize[], operators_attention[], operators_signal[], operators_loss[],
-    operators_control[], operators_vision[];
+    operators_control[], operators_vision[], operators_fused[];
 
 #endif

@@ -19,6 +19,9 @@ int pass_dead(struct model *model);
 /* Replaces an If whose condition is known by the branch that is taken. */
 int pass_branches(struct model *model);
 
+/* Shape arithmetic where some sizes are open (after pass_types; *made: how much became known). */
+int pass_shapes(struct model *model, int32_t *made);
+
 /* Replaces groups of nodes by one that does the same: names of the fusions, and how often each was made. */
 struct fusion {
     const char *name; /* "ConvBatchnormFusionPass" … */

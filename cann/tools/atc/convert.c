@@ -192,11 +192,14 @@ static int simplify(const struct arguments *arguments, struct model *model, cons
 {
     bool folding = strcmp(option(arguments, "oo_constant_folding"), "true") == 0;
     bool dead = strcmp(option(arguments, "oo_dead_code_elimination"), "true") == 0;
-    for (int32_t before = -1; before != model->main.n_nodes;) {
+    for (int32_t before = -1, made = 0; before != model->main.n_nodes || made;) {
         before = model->main.n_nodes;
+        made = 0;
         int status = pass_types(model, folding ? fold : NULL, atc_progress);
         if (!status && folding)
             status = pass_branches(model);
+        if (!status && folding)
+            status = pass_shapes(model, &made);
         if (!status && dead)
             status = pass_dead(model);
         if (status)
