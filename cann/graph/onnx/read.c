@@ -18,7 +18,7 @@
 #include "graph/onnx/parts.h"
 #include "graph/operator.h"
 
-enum { DEEPEST_CALL = 32, NODES_MAX = 1 << 22 };
+enum { DEEPEST_CALL = 32, NODES_MAX = 1 << 20 };
 
 /* ---- scopes ---- */
 static struct name *slot(const struct scope *scope, const char *text)
@@ -356,8 +356,10 @@ static int inline_function(struct reading *r, const Onnx__FunctionProto *f, cons
 static const char *node_name(struct reading *r, const Onnx__NodeProto *from, size_t index, const struct call *call)
 {
     char *text = NULL;
-    int length = from->name && *from->name ? asprintf(&text, "%s%s", call->prefix, from->name)
-                                           : asprintf(&text, "%s%s_%zu", call->prefix, or_empty(from->op_type), index);
+    const char *parts = *call->prefix ? "/" : "";
+    int length = from->name && *from->name
+                     ? asprintf(&text, "%s%s%s", call->prefix, parts, from->name)
+                     : asprintf(&text, "%s%s%s_%zu", call->prefix, parts, or_empty(from->op_type), index);
     const char *name = length < 0 ? NULL : model_text(r->model, text, (size_t)length);
     free(text);
     return name;
