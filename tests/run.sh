@@ -31,6 +31,7 @@ suite layers "$python" tools/layers.py
 suite style make -s style
 suite c-tests ctest --test-dir $build --output-on-failure -j2
 suite torch-tests "$python" -m pytest -q -x --timeout 300 -p no:cacheprovider tests/torch
+suite atc-tests "$python" -m pytest -q -x --timeout 300 -p no:cacheprovider tests/atc
 suite dist-tests "$python" -m pytest -q -x --timeout 300 -p no:cacheprovider tests/distributed
 suite offline-models "$python" -m pytest -q -x --timeout 300 -p no:cacheprovider tests/om
 suite hugging-face "$python" -m pytest -q --timeout 300 -p no:cacheprovider tests/hf

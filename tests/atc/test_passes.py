@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a conversion changes leaves the results as they were: fused models against onnxruntime, and what is left of them."""
+"""What a conversion changes leaves the results as they were: fused models against onnxruntime, and what is left."""
 
 from __future__ import annotations
 
