@@ -415,6 +415,21 @@ static void put_graph(struct weights *weights, const struct graph *graph)
         }
 }
 
+void om_seal(void *file, size_t size)
+{
+    struct header *header = file;
+    if (size < sizeof *header)
+        return;
+    header->file_bytes = size;
+    for (int i = 0; i < SECTIONS; i++) {
+        struct section *section = &header->section[i];
+        if (section->offset <= size && section->bytes <= size - section->offset)
+            section->checksum = checksum((const char *)file + section->offset, section->bytes);
+    }
+    header->checksum = 0;
+    header->checksum = checksum(header, sizeof *header);
+}
+
 static void fill(char *file, const struct header *layout, const struct stream *s)
 {
     struct header *header = (struct header *)file;
@@ -425,9 +440,7 @@ static void fill(char *file, const struct header *layout, const struct stream *s
         if (s->model->values[i].data)
             put(&weights, s->model->values[i].data, s->model->values[i].bytes);
     put_graph(&weights, &s->model->main);
-    for (int i = 0; i < SECTIONS; i++)
-        header->section[i].checksum = checksum(file + header->section[i].offset, header->section[i].bytes);
-    header->checksum = checksum(header, sizeof *header);
+    om_seal(file, layout->file_bytes);
 }
 
 /* Room is taken before the mapping is filled: a full disk is an error here, not a fault there. */

@@ -20,4 +20,8 @@ int om_open(const char *path, struct model **model);
 /* The same from memory, which must stay until model_free and be aligned to 64 (else constants are copied). */
 int om_open_memory(const void *bytes, size_t size, struct model **model);
 
+/* Sets the checksums (and the size) of a whole file in memory to what its bytes ask for: when it is written, and for
+ * tests that change one. */
+void om_seal(void *bytes, size_t size);
+
 #endif

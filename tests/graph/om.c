@@ -3,6 +3,7 @@
 #include "graph/om.h"
 
 #include "check.h"
+#include "hostile.h"
 
 #include <unistd.h>
 
@@ -107,6 +108,12 @@ static void check_damage(const char *bytes, size_t size)
         if (!status)
             model_free(m);
     }
+    for (size_t i = 16; i < size; i += i < 3000 ? 1 : 61)
+        for (int bit = 0; bit < 8; bit++) { /* with right checksums: refused or read, nothing worse */
+            memcpy(copy, bytes, size);
+            copy[i] ^= (char)(1 << bit);
+            hostile_try((const uint8_t *)copy, size);
+        }
     for (size_t i = 0; i < size; i += 37) {
         int status = om_open_memory(memcpy(copy, bytes, i), i, &m);
         CHECK(status && *graph_reason());
