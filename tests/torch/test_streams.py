@@ -8,6 +8,7 @@ import weakref
 import pytest
 import torch
 import torch_npu
+from torch_npu.multiprocessing import reductions
 
 
 def test_default_and_current():
@@ -220,6 +221,8 @@ def test_event_for_other_processes_in_its_own():
     assert not event.query() and not stream.query()
     stream.synchronize()
     assert event.query() and len(event.ipc_handle()) == 64
+    rebuild, (device, handle) = reductions.reduce_event(event)
+    assert rebuild is reductions.rebuild_npu_event and device == event.device and handle == event.ipc_handle()
     with pytest.raises(RuntimeError, match=r"made with torch.npu.Event\(interprocess=True\)"):
         torch.npu.Event().ipc_handle()
     with pytest.raises(ValueError, match="has 64 bytes, not 1"):

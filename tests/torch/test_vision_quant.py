@@ -175,6 +175,7 @@ def test_without_moves_it_is_a_convolution_and_so_are_its_gradients():
     mine, theirs = x.npu().requires_grad_(), x.clone().requires_grad_()
     layer = layer.npu()
     out = layer(mine)
+    assert type(out.grad_fn).__name__ == module.deform_conv.ModulatedDeformConv2dFunction.__name__ + "Backward"
     torch.testing.assert_close(out.cpu(), plain(theirs), rtol=1e-4, atol=1e-5)
     out.square().sum().backward()
     plain(theirs).square().sum().backward()
