@@ -33,7 +33,9 @@ class Atc:
         return done.returncode, done.stdout + done.stderr
 
     def convert(self, model: onnx.ModelProto | str, *options: str) -> tuple[int, str]:
-        """Converts to m.om."""
+        """Converts to m.om; in the model's own types where the options say nothing of precision."""
+        if not any(o.startswith("--precision") for o in options):
+            options += ("--precision_mode_v2=origin",)
         if not isinstance(model, str):
             onnx.save(model, str(self.folder / "m.onnx"))
             model = "m.onnx"

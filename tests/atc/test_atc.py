@@ -92,6 +92,10 @@ def test_half_precision_reaches_weights_and_not_the_ends(atc: Atc) -> None:
     types = {t["name"]: t["dtype"] for t in atc.shown()["tensors"] if t.get("constant")}
     assert set(types.values()) == {"DT_FLOAT16"}
     assert "x: DT_FLOAT [" in atc("--mode=6", "--om=m.om")[1]
+    half = (atc.folder / "m.om").stat().st_size
+    assert atc("--model=m.onnx", "--framework=5", "--output=m", "--soc_version=Ascend910B3")[0] == 0  # the default, as on a chip
+    assert {t["dtype"] for t in atc.shown()["tensors"] if t.get("constant")} == {"DT_FLOAT16"}
+    assert abs((atc.folder / "m.om").stat().st_size - half) < 64  # but for the command line
 
 
 # ---- sizes ----

@@ -84,9 +84,11 @@ static const struct able {
 struct narrowing {
     struct model *model;
     aclDataType narrow;
-    int32_t *twin;   /* [values at the start]: the narrow one, or VALUE_NONE */
-    bool *only_twin; /* [values]: made narrow, the value itself not yet */
-    int32_t known;   /* values at the start */
+    int32_t *twin;        /* [values at the start]: the narrow one, or VALUE_NONE */
+    bool *only_twin;      /* [values]: made narrow, the value itself not yet */
+    int32_t known;        /* values at the start */
+    struct tensor *table; /* [values, as far as they are in it]: for asking whether an operator takes the narrow type */
+    int32_t in_table, table_room;
     struct node *nodes;
     int32_t count, room;
 };
@@ -181,7 +183,26 @@ static bool is_float(const struct narrowing *n, int32_t value)
            n->model->values[value].type.dtype == ACL_FLOAT;
 }
 
-static bool narrow_node(struct narrowing *n, const struct node *node, const struct able *able)
+/* The operator takes these types. */
+static bool takes(struct narrowing *n, const struct node *node)
+{
+    const struct model *model = n->model;
+    if (model->n_values > n->table_room) {
+        int32_t room = 2 * model->n_values;
+        struct tensor *table = realloc(n->table, (size_t)room * sizeof *table);
+        if (!table)
+            return false;
+        n->table = table;
+        n->table_room = room;
+    }
+    for (; n->in_table < model->n_values; n->in_table++)
+        n->table[n->in_table] =
+            (struct tensor){.type = model->values[n->in_table].type, .host = model->values[n->in_table].data};
+    return node_infer(node, n->table) == GRAPH_OK;
+}
+
+/* *kept: the operator does not take the narrow type, nothing was made. */
+static bool narrow_node(struct narrowing *n, const struct node *node, const struct able *able, bool *kept)
 {
     struct node made = *node;
     int32_t *ids = model_alloc(n->model, (size_t)(node->n_in + node->n_out + 1) * sizeof *ids);
@@ -202,15 +223,22 @@ static bool narrow_node(struct narrowing *n, const struct node *node, const stru
             continue;
         struct type type = n->model->values[out].type;
         type.dtype = n->narrow;
-        n->twin[out] =
+        int32_t twin =
             edit_value(n->model, n->model->values[out].name, n->narrow == ACL_BF16 ? ":bf16" : ":fp16", &type);
-        if (n->twin[out] == VALUE_NONE)
+        if (twin == VALUE_NONE)
             return false;
-        n->only_twin[out] = true;
-        ids[node->n_in + i] = n->twin[out];
+        ids[node->n_in + i] = twin;
     }
     made.in = ids;
     made.out = ids + node->n_in;
+    *kept = !takes(n, &made);
+    if (*kept)
+        return true;
+    for (int32_t i = 0; i < node->n_out; i++)
+        if (made.out[i] != node->out[i]) {
+            n->twin[node->out[i]] = made.out[i];
+            n->only_twin[node->out[i]] = true;
+        }
     struct node *place = append(n);
     if (place)
         *place = made;
@@ -225,11 +253,11 @@ static bool narrow_graph(struct narrowing *n, struct graph *graph, bool heavy_on
         bool computes = false; /* with float32 */
         for (int32_t k = 0; able && k < node->n_in; k++)
             computes |= (k < 32 ? able->in >> k & 1 : able->in == ~0u) && is_float(n, node->in[k]);
-        if (computes) {
-            if (!narrow_node(n, node, able))
-                return false;
+        bool kept = true;
+        if (computes && !narrow_node(n, node, able, &kept))
+            return false;
+        if (!kept)
             continue;
-        }
         if (!widen_node(n, node))
             return false;
         struct node *place = append(n);
@@ -260,6 +288,7 @@ int pass_precision(struct model *model, aclDataType narrow, bool heavy_only)
         graph->n_nodes = n.count;
     }
     free(n.nodes);
+    free(n.table);
     free(n.twin);
     free(n.only_twin);
     return nodes ? pass_dead(model) : graph_fail(GRAPH_NO_MEMORY, "no memory");

@@ -77,12 +77,13 @@ const struct option atc_options[] = {
     {"oo_constant_folding", USE_HONOURED, "true", "true|false", "Computes what does not depend on inputs"},
     {"oo_dead_code_elimination", USE_HONOURED, "true", "true|false", "Drops nodes that nothing uses"},
     /* tuning of operators */
-    {"precision_mode", USE_HONOURED, "must_keep_origin_dtype",
+    {"precision_mode", USE_HONOURED, "force_fp16",
      "force_fp16|force_fp32|allow_fp32_to_fp16|must_keep_origin_dtype|allow_mix_precision|allow_mix_precision_fp16|"
      "allow_mix_precision_bf16|cube_fp16in_fp32out|cube_hif8|mixed_hif8",
-     "force_fp16: computes in float16 where it can; allow_mix_precision: products and convolutions alone; the others: "
-     "as the model says. The default on chips is force_fp16"},
-    {"precision_mode_v2", USE_HONOURED, "origin",
+     "force_fp16: computes in float16 where it can, as on a chip; allow_mix_precision: products and convolutions "
+     "alone; "
+     "must_keep_origin_dtype and the others: as the model says"},
+    {"precision_mode_v2", USE_HONOURED, "fp16",
      "fp16|origin|cube_fp16in_fp32out|mixed_float16|mixed_bfloat16|cube_hif8|mixed_hif8",
      "As --precision_mode, in newer words"},
     {"op_precision_mode", USE_NOTED, "", NULL, "operators compute with full precision, always"},
