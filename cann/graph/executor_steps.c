@@ -142,6 +142,8 @@ static int run_if(struct steps *s, const struct node *node)
     int64_t truth;
     GRAPH_TRY(get_number(s, node->in[0], true, &truth));
     const struct graph *g = node_graph(node, truth ? "then_branch" : "else_branch");
+    if (!g)
+        return graph_fail(GRAPH_INVALID, "it has no %s", truth ? "then_branch" : "else_branch");
     forget(s, g);
     GRAPH_TRY(run_graph(s, g));
     for (int32_t i = 0; i < node->n_out && i < g->n_out; i++)
@@ -319,6 +321,8 @@ static int run_loop_node(struct steps *s, const struct node *node)
                      .before = 1,
                      .limit = INT64_MAX,
                      .condition = true};
+    if (node->n_in < 2 || !l.body)
+        return graph_fail(GRAPH_INVALID, "a loop with %d inputs and %s", node->n_in, l.body ? "a body" : "no body");
     l.states = node->n_in - 2;
     l.outs = l.body->n_out - 1 - l.states;
     if (node->in[0] != VALUE_NONE)
@@ -337,6 +341,8 @@ static int run_loop_node(struct steps *s, const struct node *node)
 
 static int run_scan_node(struct steps *s, const struct node *node)
 {
+    if (!node_graph(node, "body"))
+        return graph_fail(GRAPH_INVALID, "a scan without a body");
     struct loop l = {.node = node, .body = node_graph(node, "body"), .condition = true};
     l.rows = (int32_t)node_int(node, "num_scan_inputs", 0);
     l.states = node->n_in - l.rows;
@@ -353,7 +359,12 @@ static int run_scan_node(struct steps *s, const struct node *node)
     }
     l.backwards_in = node_ints(node, "scan_input_directions", &l.n_backwards_in);
     l.backwards_out = node_ints(node, "scan_output_directions", &l.n_backwards_out);
-    l.limit = s->table[node->in[l.states]].type.dim[0];
+    for (int32_t k = 0; k < l.rows; k++) {
+        const struct type *type = &s->table[node->in[l.states + k]].type;
+        if (!type_known(type) || type->rank < 1 || (k && type->dim[0] != l.limit))
+            return graph_fail(GRAPH_INVALID, "input %d of a scan has no rows, or other numbers of them", l.states + k);
+        l.limit = type->dim[0];
+    }
     return run_loop(s, &l);
 }
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pathlib
 import subprocess
 
@@ -16,7 +17,7 @@ EXAMPLE = pathlib.Path(__file__).parents[2] / "examples" / "classify.c"
 
 def test_the_example_classifies(tmp_path: pathlib.Path) -> None:
     program = compile_program(EXAMPLE, tmp_path / "classify")
-    network = NETWORKS["lenet"]()
+    network = dataclasses.replace(NETWORKS["lenet"](), classic=True)
     om = convert(network.export(tmp_path / "m.onnx"), tmp_path / "m.om", "--precision_mode_v2=origin")
     pictures = torch.rand(6, 1, 28, 28, generator=torch.Generator().manual_seed(3))
     pictures.numpy().tofile(tmp_path / "pictures.bin")
