@@ -275,6 +275,20 @@ static int iterate(struct steps *s, struct loop *l, struct tensor *state, struct
     return GRAPH_OK;
 }
 
+/* What an iteration would have given where none ran: as the body says, else as the node's own output does. */
+static struct type item_type(const struct steps *s, const struct loop *l, int32_t k, int32_t out)
+{
+    const struct value *values = s->executable->model->values;
+    struct type type = values[l->body->out[l->before + l->states + k]].type;
+    const struct type *whole = out == VALUE_NONE ? &type_unknown : &values[out].type;
+    if (type.rank < 0 && whole->rank > 0) {
+        type = *whole;
+        type.rank--;
+        memmove(type.dim, type.dim + 1, (size_t)type.rank * sizeof *type.dim);
+    }
+    return type;
+}
+
 static int run_iterations(struct steps *s, struct loop *l, struct tensor *state, struct stack *stack)
 {
     for (int32_t k = 0; k < l->states; k++) {
@@ -294,9 +308,9 @@ static int run_iterations(struct steps *s, struct loop *l, struct tensor *state,
             s->table[l->node->out[k]] = state[k];
     for (int32_t k = 0; k < l->outs && l->states + k < l->node->n_out; k++) {
         int32_t out = l->node->out[l->states + k];
-        const struct type *example = &s->executable->model->values[l->body->out[l->before + l->states + k]].type;
+        struct type example = item_type(s, l, k, out);
         if (out != VALUE_NONE)
-            GRAPH_TRY(stack_up(s, &stack[k], example, at(l->backwards_out, l->n_backwards_out, k), &s->table[out]));
+            GRAPH_TRY(stack_up(s, &stack[k], &example, at(l->backwards_out, l->n_backwards_out, k), &s->table[out]));
     }
     return GRAPH_OK;
 }
