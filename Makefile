@@ -45,8 +45,9 @@ aarch64: $(STAMPS)/system ## the C half for 64-bit Arm; its tests under qemu; th
 bench: build $(STAMPS)/run ## speed as ratios to torch on the CPU, in interleaved runs (ten minutes); writes docs/PERFORMANCE.md
 	@$(PY) tests/bench/bench.py --out $(BUILD)/bench.json --page docs/PERFORMANCE.md
 
-conform: build $(STAMPS)/run $(STAMPS)/test ## PyTorch's operator samples and 89 networks on npu against cpu; writes docs/CONFORMANCE.md
+conform: build $(STAMPS)/run $(STAMPS)/test ## PyTorch's operator samples and 89 networks on npu against cpu; writes docs/CONFORMANCE.md, docs/ONNX.md
 	@tests/conformance/run.sh full
+	@$(PY) tests/onnx/node_tests.py
 
 matrix: ## builds and tries the package with each PyTorch it is written for (5 GB of downloads each); docs/COMPATIBILITY.md
 	@$(PYTHON) tests/matrix/matrix.py

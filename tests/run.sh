@@ -34,6 +34,7 @@ suite torch-tests "$python" -m pytest -q -x --timeout 300 -p no:cacheprovider te
 suite atc-tests "$python" -m pytest -q -x --timeout 300 -p no:cacheprovider tests/atc
 suite dist-tests "$python" -m pytest -q -x --timeout 300 -p no:cacheprovider tests/distributed
 suite offline-models "$python" -m pytest -q -x --timeout 300 -p no:cacheprovider tests/om
+suite onnx-operators "$python" tests/onnx/node_tests.py --quick
 suite hugging-face "$python" -m pytest -q --timeout 300 -p no:cacheprovider tests/hf
 suite first-run "$python" examples/first_run.py
 suite run-ddp "$python" examples/ddp.py --ranks 1,2,8 --epochs 4
@@ -44,6 +45,7 @@ if [ "$mode" = all ]; then
     suite asan make -s asan
     suite tsan make -s tsan
     suite dist-long env ANYNPU_LONG=1 "$python" -m pytest -q -x --timeout 3600 -p no:cacheprovider tests/distributed
+    suite onnx-full "$python" tests/onnx/node_tests.py
     suite conformance-full tests/conformance/run.sh full
     suite bench "$python" tests/bench/bench.py --out $build/bench.json
     suite bench-offline "$python" tests/bench/offline.py --out $build/offline.json

@@ -404,7 +404,7 @@ static void define_several(struct op *op)
         return;
     }
     for (int i = 0; i < n; i++)
-        all[i] = op_in(op, i);
+        all[i] = op_need(op, i);
     int32_t rank = op_broadcast(op, all, n, dim);
     struct operand *y = op_result(op, 0, x->dtype, rank, dim);
     op_copy(op, y, x);

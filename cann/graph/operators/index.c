@@ -109,6 +109,12 @@ static struct operand *flat_tuples(struct op *op, const struct operand *x, struc
         op_fail(op, GRAPH_INVALID, "tuples of %d indices for %d dimensions", k, x->rank);
         return NULL;
     }
+    for (int i = 0; i < batch; i++)
+        if (indices->dim[i] != x->dim[i]) {
+            op_fail(op, GRAPH_INVALID, "batch dimension %d is %lld and %lld", i, (long long)x->dim[i],
+                    (long long)indices->dim[i]);
+            return NULL;
+        }
     int64_t n = op_span(indices, 0, indices->rank - 1);
     struct operand *flat = op_temp(op, ACL_INT64, 1, &n);
     struct operand *wide = op_cast(op, indices, ACL_INT64);
@@ -146,7 +152,7 @@ static void define_scatter_nd(struct op *op)
     int64_t slice;
     op_copy(op, y, x);
     struct operand *flat = flat_tuples(op, x, indices, 0, &slice);
-    if (!flat || op_count(update) == 0)
+    if (!flat || op_count(update) == 0 || slice == 0)
         return;
     int64_t n = flat->dim[0], to[] = {op_count(x) / slice, slice}, from[] = {n, slice};
     struct operand *index = op_expand(op, op_reshape(op, flat, 2, (int64_t[]){n, 1}), 2, from);

@@ -124,6 +124,7 @@ static void define_range(struct op *op)
 
 /* ---- windows ---- */
 
+enum { WINDOW_MAX = 1 << 26 }; /* elements */
 enum window_kind { WINDOW_HANN, WINDOW_HAMMING, WINDOW_BLACKMAN };
 
 static void define_window(struct op *op)
@@ -141,18 +142,25 @@ static void define_window(struct op *op)
         op_result_open(op, 0, dtype, 1, NULL);
         return;
     }
-    int64_t n = size[0];
-    double period = (double)(op_int(op, "periodic", 1) ? n : n - 1);
-    double *value = n >= 0 && n < INT32_MAX ? malloc(sizeof *value * (size_t)(n + 1)) : NULL;
-    if (!value) {
+    int64_t n = count ? size[0] : -1;
+    if (n < 0 || n > WINDOW_MAX) {
         op_fail(op, GRAPH_INVALID, "a window of %lld", (long long)n);
+        return;
+    }
+    struct operand *y = op_result(op, 0, dtype, 1, &n);
+    if (!op_runs(op))
+        return;
+    double period = (double)(op_int(op, "periodic", 1) ? n : n - 1);
+    double *value = malloc(sizeof *value * (size_t)(n + 1));
+    if (!value) {
+        op_fail(op, GRAPH_NO_MEMORY, "no memory");
         return;
     }
     for (int64_t i = 0; i < n; i++) {
         double x = period > 0 ? 2 * 3.14159265358979323846 * (double)i / period : 0;
         value[i] = a[0] - a[1] * cos(x) + a[2] * cos(2 * x);
     }
-    op_copy(op, op_result(op, 0, dtype, 1, &n), op_constant(op, ACL_DOUBLE, 1, &n, value));
+    op_copy(op, y, op_constant(op, ACL_DOUBLE, 1, &n, value));
     free(value);
 }
 
@@ -171,11 +179,16 @@ static void define_mel(struct op *op)
         number[i] = d[0];
     }
     int64_t bands = (int64_t)number[0], length = (int64_t)number[1], rate = (int64_t)number[2], bins = length / 2 + 1;
-    if (bands < 1 || length < 1 || rate < 1 || bands > 1 << 20 || bins > 1 << 20) {
+    bool ordered = number[3] >= 0 && number[4] > number[3] && number[4] < 1e9;
+    if (bands < 1 || length < 1 || rate < 1 || bands > 1 << 20 || bins > WINDOW_MAX / bands || !ordered) {
         op_fail(op, GRAPH_INVALID, "%lld bands of %lld points at %lld Hz", (long long)bands, (long long)length,
                 (long long)rate);
         return;
     }
+    int64_t dim[] = {bins, bands};
+    struct operand *y = op_result(op, 0, dtype, 2, dim);
+    if (!op_runs(op))
+        return;
     double low = 2595 * log10(1 + number[3] / 700), high = 2595 * log10(1 + number[4] / 700);
     double step = (high - low) / (double)(bands + 2);
     int64_t *bin = malloc(sizeof *bin * (size_t)(bands + 2));
@@ -192,8 +205,6 @@ static void define_mel(struct op *op)
         for (int64_t j = centre; to > centre && j < to && j < bins; j++)
             value[j * bands + b] = (double)(to - j) / (double)(to - centre);
     }
-    int64_t dim[] = {bins, bands};
-    struct operand *y = op_result(op, 0, dtype, 2, dim);
     if (bin && value)
         op_copy(op, y, op_constant(op, ACL_DOUBLE, 2, dim, value));
     else

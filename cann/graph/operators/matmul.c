@@ -279,7 +279,7 @@ static void define_einsum(struct op *op)
     }
     const char *at = text;
     for (int k = 0; k < n; k++) {
-        at = read_term(op, at, op_in(op, k), &term[k]);
+        at = read_term(op, at, op_need(op, k), &term[k]);
         at += *at == ',';
     }
     result_letters(text, term, n, out);

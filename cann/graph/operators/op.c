@@ -29,7 +29,8 @@ struct op {
     struct tensor *const *out; /* run */
     struct operand **inputs;   /* made at the first question */
     int status;
-    bool open; /* contents that it needs are unknown */
+    bool open;  /* contents that it needs are unknown */
+    bool tries; /* sizes are numbers that stand for open ones */
     struct block *blocks;
     char *free, *end;
     struct handle *handles;
@@ -101,6 +102,11 @@ void op_fail(struct op *op, int status, const char *format, ...)
 bool op_open(const struct op *op)
 {
     return op->open;
+}
+
+bool op_tries(const struct op *op)
+{
+    return op->tries;
 }
 
 bool op_runs(const struct op *op)
@@ -229,6 +235,15 @@ struct operand *op_in(struct op *op, int i)
         op->inputs[i] = t;
     }
     return op->inputs[i];
+}
+
+struct operand *op_need(struct op *op, int i)
+{
+    struct operand *t = op_in(op, i);
+    if (t)
+        return t;
+    op_fail(op, GRAPH_INVALID, "%s needs its input %d", op->node->op, i);
+    return operand_new(op, ACL_FLOAT, 1, (int64_t[]){0});
 }
 
 int64_t op_count(const struct operand *t)
@@ -714,12 +729,11 @@ int op_run(const struct node *node, struct context *context, const struct tensor
     return op.status;
 }
 
-static int try_types(const struct node *node, const struct tensor *const *in, struct type *out, bool *open)
+static int try_types(const struct node *node, const struct tensor *const *in, struct type *out, bool tries)
 {
-    struct op op = {.node = node, .in = in, .types = out};
+    struct op op = {.node = node, .in = in, .types = out, .tries = tries};
     node->row->define(&op);
     settle(&op);
-    *open = op.open;
     return op.status;
 }
 
@@ -791,7 +805,7 @@ static int infer_open(const struct node *node, const struct tensor *const *in, s
     const struct tensor **given = calloc(inputs + 1, sizeof *given);
     struct type *types = calloc(TRIES * outputs + 1, sizeof *types);
     int status = tried && given && types ? GRAPH_OK : graph_fail(GRAPH_NO_MEMORY, "no memory");
-    bool failed = false, open;
+    bool failed = false;
     for (int number = 0; !status && number < TRIES; number++) {
         int next_unknown = n; /* each its own number */
         for (size_t i = 0; i < inputs; i++)
@@ -802,7 +816,7 @@ static int infer_open(const struct node *node, const struct tensor *const *in, s
             }
         for (size_t k = 0; k < outputs; k++)
             types[(size_t)number * outputs + k] = type_unknown;
-        failed |= try_types(node, given, types + (size_t)number * outputs, &open) != 0;
+        failed |= try_types(node, given, types + (size_t)number * outputs, true) != 0;
     }
     for (size_t k = 0; !status && !failed && k < outputs; k++)
         agree(&types[k], &types[outputs + k], size, n, &out[k]);
@@ -816,10 +830,9 @@ int op_infer(const struct node *node, const struct tensor *const *in, struct typ
 {
     (void)table;
     int64_t size[OPEN_MAX];
-    bool open;
     for (int32_t i = 0; i < node->n_in; i++)
         if (in[i] && (in[i]->type.kind != TYPE_TENSOR || in[i]->type.dtype == ACL_DT_UNDEFINED || in[i]->type.rank < 0))
             return GRAPH_OK;
     int n = open_sizes(node, in, size);
-    return n ? infer_open(node, in, out, size, n) : try_types(node, in, out, &open);
+    return n ? infer_open(node, in, out, size, n) : try_types(node, in, out, false);
 }

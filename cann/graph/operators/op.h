@@ -37,6 +37,10 @@ struct op;
 int op_infer(const struct node *node, const struct tensor *const *in, struct type *out, struct tensor *table);
 int op_run(const struct node *node, struct context *context, const struct tensor *const *in, struct tensor *const *out);
 
+/* Whether the node can run with the types that the table says, where they are known: GRAPH_UNSUPPORTED with the text of
+ * the aclnn operator that refuses. Nothing runs; a device must be set. */
+int op_check(const struct node *node, const struct tensor *table);
+
 /* ---- the node ---- */
 const struct node *op_node(const struct op *op);
 const void *op_detail(const struct op *op); /* the row's */
@@ -53,12 +57,15 @@ bool op_string_is(const struct op *op, const char *name, const char *otherwise, 
 const int64_t *op_ints(const struct op *op, const char *name, size_t *count);
 
 /* ---- inputs ---- */
-struct operand *op_in(struct op *op, int i); /* NULL when left out */
+struct operand *op_in(struct op *op, int i);   /* NULL when left out */
+struct operand *op_need(struct op *op, int i); /* a failure when left out, and an empty tensor in its place */
 /* Contents as integers or numbers, *n of them: NULL when left out, unknown (op_open is then true), or after a failure.
  */
 const int64_t *op_whole(struct op *op, int i, size_t *n);
 const double *op_numbers(struct op *op, int i, size_t *n);
 bool op_open(const struct op *op);
+/* Sizes are being tried: what depends on a size being 1 must be left open. */
+bool op_tries(const struct op *op);
 /* The attribute of the name if the node has it, else the contents of input i. */
 const int64_t *op_ints_or_input(struct op *op, const char *name, int i, size_t *n);
 

@@ -104,7 +104,7 @@ static void define_squeeze(struct op *op)
     const int64_t *axes = op_ints_or_input(op, "axes", 1, &n);
     int64_t dim[OP_RANK];
     int32_t rank = 0;
-    if (op_open(op)) {
+    if (op_open(op) || (!axes && op_tries(op))) {
         op_result_open(op, 0, x->dtype, RANK_UNKNOWN, NULL);
         return;
     }
@@ -165,12 +165,14 @@ static void define_concat(struct op *op)
     int axis = op_axis_of(op, op_version(op) < 4 ? 1 : 0, x->rank);
     int64_t dim[OP_RANK], at = 0;
     memcpy(dim, x->dim, sizeof dim);
-    if (x->rank == 0)
+    if (x->rank == 0) {
         op_fail(op, GRAPH_INVALID, "inputs without dimensions can't be joined");
+        return;
+    }
     for (int i = 1; i < n; i++) {
-        struct operand *t = op_in(op, i);
+        struct operand *t = op_need(op, i);
         for (int32_t d = 0; d < x->rank; d++)
-            if (!t || t->rank != x->rank || (d != axis && t->dim[d] != x->dim[d])) {
+            if (t->rank != x->rank || (d != axis && t->dim[d] != x->dim[d])) {
                 op_fail(op, GRAPH_INVALID, "input %d does not fit the first along dimension %d", i, d);
                 return;
             }
@@ -178,7 +180,7 @@ static void define_concat(struct op *op)
     }
     struct operand *y = op_result(op, 0, x->dtype, x->rank, dim);
     for (int i = 0; i < n; i++) {
-        struct operand *t = op_in(op, i);
+        struct operand *t = op_need(op, i);
         op_copy(op, op_slice(op, y, axis, at, t->dim[axis], 1), t);
         at += t->dim[axis];
     }

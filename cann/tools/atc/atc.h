@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "graph/graph.h"
+#include "graph/operator.h"
 
 /* What scripts get. */
 enum atc_exit {
@@ -69,6 +69,8 @@ int aipp_apply(const struct arguments *arguments, struct model *model);
 int convert(const struct arguments *arguments, int argc, char **argv);
 
 /* ---- report.c ---- */
+/* Nodes whose operator refuses the types or shapes that the table says: all are told. */
+int report_types(const struct model *model, const struct tensor *table);
 /* The nodes without an operator: told one by one, and in the file of --check_report. An atc_exit of the writing. */
 int report_check(const struct arguments *arguments, const struct model *model, int32_t *unsupported);
 

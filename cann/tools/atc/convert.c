@@ -105,13 +105,15 @@ static int check_sizes(const struct model *model, const char *path, struct fold 
         }
         struct tensor *table = table_sized(model, sizes);
         int failed = table ? graph_infer(&model->main, table, fold) : graph_fail(GRAPH_NO_MEMORY, "no memory");
+        if (!failed)
+            status = report_types(model, table);
         free(table);
         if (failed && !model->gears.count) { /* sizes that are open need not all fit: said, not refused */
             atc_note("With the %s sizes of the ranges the model does not compute: %s.", i ? "largest" : "smallest",
                      graph_reason());
             failed = 0;
         }
-        status = told(failed, path);
+        status = status ? status : told(failed, path);
         atc_progress("checking declared sizes", i + 1, sets);
     }
     free(sizes);
@@ -208,6 +210,14 @@ static int simplify(const struct arguments *arguments, struct model *model, cons
     return ATC_OK;
 }
 
+static int check_types(const struct model *model)
+{
+    struct tensor *table = table_new(model);
+    int status = table ? report_types(model, table) : ATC_INTERNAL;
+    free(table);
+    return status;
+}
+
 static int transform(const struct arguments *arguments, struct model *model, const char *path, struct fold *fold,
                      struct fold *sizes)
 {
@@ -230,6 +240,8 @@ static int transform(const struct arguments *arguments, struct model *model, con
         status = aipp_apply(arguments, model);
     if (!status)
         status = told(pass_types(model, NULL, NULL), path);
+    if (!status)
+        status = check_types(model);
     if (!status && model->n_symbols)
         status = check_sizes(model, path, sizes);
     return status;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/operator.h"
+#include "graph/operators/op.h"
 #include "tools/atc/atc.h"
 
 /* What users of operators that many meet can do. */
@@ -120,4 +121,20 @@ int report_check(const struct arguments *arguments, const struct model *model, i
     if (fclose(report.file))
         return atc_error("E13004", ATC_FILE, "Failed to write file %s. Reason: %s.", path, strerror(errno));
     return ATC_OK;
+}
+
+int report_types(const struct model *model, const struct tensor *table)
+{
+    int status = ATC_OK;
+    for (int32_t n = 0; n < model->main.n_nodes; n++) {
+        const struct node *node = &model->main.nodes[n];
+        int failed = op_check(node, table);
+        if (failed == GRAPH_UNSUPPORTED)
+            status = atc_error("E10501", ATC_UNSUPPORTED, "Op [%s] with optype [%s::%d::%s] is not supported: %s.",
+                               node->name, *node->domain ? node->domain : "ai.onnx", node->version, node->op,
+                               graph_reason());
+        else if (failed)
+            return atc_graph_error(failed, node->name);
+    }
+    return status;
 }
