@@ -252,6 +252,13 @@ def test_unsupported_types_and_versions(atc: Atc) -> None:
             "version 99")  # fmt: skip
 
 
+def test_all_nodes_that_are_unsupported_as_they_stand(atc: Atc) -> None:
+    """Casts to types that the device lacks: each is named."""
+    nodes = [helper.make_node("Cast", ["x"], [f"y{i}"], f"cast{i}", to=TensorProto.STRING) for i in range(3)]
+    made = model(nodes, {"x": [2]}, ["y0", "y1", "y2"])
+    refused(atc.convert(made), UNSUPPORTED, "E10055", "[cast0]", "[cast1]", "[cast2]")
+
+
 def test_models_that_contradict_themselves(atc: Atc) -> None:
     loose = model([helper.make_node("Relu", ["nothing"], ["y"], "r")], {"x": [1]}, ["y"])
     refused(atc.convert(loose), MODEL, "E10041", "[nothing]", "nothing makes")

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Types of all values, and what can be computed before anything runs. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,21 +21,28 @@ static bool is_folded(const struct node *node, const struct tensor *table)
     return any;
 }
 
+/* A node that is not supported as it stands does not end the run: all of them are told, in one text. */
 static int infer_all(struct model *model, struct tensor *table, struct fold *fold, pass_progress progress)
 {
     struct graph *graph = &model->main;
+    char unsupported[1800] = "";
+    size_t length = 0;
     for (int32_t i = 0; i < graph->n_nodes; i++) {
         const struct node *node = &graph->nodes[i];
         int status = node_infer(node, table);
         if (!status && fold)
             status = fold_node(fold, node, table);
-        if (status)
+        if (status == GRAPH_UNSUPPORTED && length < sizeof unsupported)
+            length += (size_t)snprintf(unsupported + length, sizeof unsupported - length, "%snode [%s] (%s%s%s): %s",
+                                       length ? "; " : "", node->name, node->domain, *node->domain ? "::" : "",
+                                       node->op, graph_reason());
+        else if (status && status != GRAPH_UNSUPPORTED)
             return graph_fail(status, "node [%s] (%s%s%s): %s", node->name, node->domain, *node->domain ? "::" : "",
                               node->op, graph_reason());
         if (progress)
             progress(fold ? "folding constants" : "inferring types", i + 1, graph->n_nodes);
     }
-    return GRAPH_OK;
+    return length ? graph_fail(GRAPH_UNSUPPORTED, "%s", unsupported) : GRAPH_OK;
 }
 
 int pass_types(struct model *model, struct fold *fold, pass_progress progress)
