@@ -325,6 +325,28 @@ def test_field_parsers(smi, load):
     assert len(watch[1]) == 36
 
 
+def test_nputop_reads_it(smi, load):
+    """The monitor of PyPI, through libdcmi."""
+    pytest.importorskip("nputop", reason="pip install ascend-nputop")
+    child = load(how="idle")
+    path = f"{os.path.dirname(TOOL)}:{os.environ['PATH']}"
+    env = {**os.environ, "LD_LIBRARY_PATH": os.path.join(TOOLKIT, "lib64"), "PATH": path}
+    done = subprocess.run([sys.executable, "-m", "nputop", "-1"], capture_output=True, text=True, timeout=60, env=env)
+    assert "2 chips / 2 cards" in done.stdout and "Driver 25.5.1" in done.stdout, done.stdout + done.stderr
+    assert re.search(r"0 +910B3 +0:0 +│ 0000:C1:00.0", done.stdout), done.stdout
+    assert re.search(rf"0:0 +{child.pid} .* 0\.2\dGiB", done.stdout), done.stdout
+
+
+def test_ascend_npu_utils_reads_it(smi, load):
+    """The library of PyPI, by its own reading of the table; it knows one card."""
+    utils = pytest.importorskip("ascend_npu_utils.utils", reason="pip install ascend-npu-utils")
+    child = load(how="idle")
+    reader = object.__new__(utils.AscendNPUUtils)  # its constructor needs a set_env.sh at /usr/local/Ascend
+    devices, processes = reader.parse_npu_info(smi("info", "-i", "0"))
+    assert [d["name"] for d in devices] == ["910B3"] and int(devices[0]["memory_usage_mb_total"]) >= 256
+    assert [p["process_id"] for p in processes] == [str(child.pid)] and int(processes[0]["process_memory_mb"]) >= 256
+
+
 def test_watch(smi):
     lines = smi("info", "watch", "--count=2", "-i", "1").splitlines()
     assert lines[0] == "".join(
