@@ -79,6 +79,9 @@ def main() -> None:
                         '-L"$ASCEND_HOME_PATH/lib64" -lopapi -lnnopbase -lascendcl -lacl_op_compiler && "' + program + '"')
         run = subprocess.run(["sh", "-c", compile_line], capture_output=True, text=True, cwd="/")
         assert run.returncode == 0 and run.stdout.endswith(" 1 1\n"), run
+        if os.path.exists(os.path.join(build, "python", "anynpu", "toolkit", "bin", "atc")):  # it finds its libraries by itself
+            run = subprocess.run([os.path.join(latest, "bin", "atc"), "--help"], capture_output=True, text=True, cwd="/", env={})
+            assert run.returncode == 0 and "--input_shape" in run.stdout, run
     print("toolkit: ok")
 
 
