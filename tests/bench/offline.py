@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "om"))
 
@@ -80,7 +81,9 @@ def load(folder: pathlib.Path, megabytes: int = 100) -> float:
     torch.manual_seed(0)
     net = torch.nn.Sequential(*[torch.nn.Linear(side, side) for _ in range(4)]).eval()
     onnx, om = folder / "large.onnx", folder / "large.om"
-    torch.onnx.export(net, (torch.rand(1, side),), str(onnx), dynamo=False, input_names=["x"], output_names=["y"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(net, (torch.rand(1, side),), str(onnx), dynamo=False, input_names=["x"], output_names=["y"])
     convert(onnx, om)
     best = float("inf")
     for _ in range(7):
