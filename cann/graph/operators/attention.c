@@ -184,7 +184,8 @@ static void define_attention(struct op *op)
     k = with_heads(op, k, op_int(op, "kv_num_heads", 0));
     v = with_heads(op, v, op_int(op, "kv_num_heads", 0));
     if (!op_in(op, 5) != !past || k->dim[1] == 0 || q->dim[1] % k->dim[1] || k->dim[1] != v->dim[1] ||
-        k->dim[2] != v->dim[2] || q->dim[3] != k->dim[3] || q->dim[0] != k->dim[0]) {
+        k->dim[2] != v->dim[2] || q->dim[3] != k->dim[3] || q->dim[0] != k->dim[0] || v->dim[0] != k->dim[0] ||
+        (op_in(op, 6) && op_count(op_in(op, 6)) != q->dim[0])) {
         op_fail(op, GRAPH_INVALID, "query, key and value do not fit each other");
         return;
     }
@@ -238,7 +239,11 @@ static void define_rotary(struct op *op)
     int64_t size = x->dim[3], turned = op_int(op, "rotary_embedding_dim", 0), batch = x->dim[0], length = x->dim[2];
     turned = turned ? turned : size;
     int64_t half = turned / 2, n = batch * length, table[] = {batch, length, half};
-    if (turned > size || turned % 2 || cosine->dim[cosine->rank - 1] != half) {
+    if (cosine->rank < 1 || sine->rank != cosine->rank || cosine->rank != (position ? 2 : 3)) {
+        op_fail(op, GRAPH_INVALID, "angles of %d dimensions", cosine->rank);
+        return;
+    }
+    if (turned < 0 || turned > size || turned % 2 || cosine->dim[cosine->rank - 1] != half) {
         op_fail(op, GRAPH_INVALID, "%lld of %lld elements, angles for %lld", (long long)turned, (long long)size,
                 (long long)cosine->dim[cosine->rank - 1]);
         return;
@@ -358,10 +363,22 @@ static void define_linear_attention(struct op *op)
     }
     r.batch = q->dim[0];
     r.steps = q->dim[1];
+    struct operand *side[] = {k, v, decay, beta};
+    for (int i = 0; i < 4; i++)
+        if (side[i] && (side[i]->rank != 3 || side[i]->dim[0] != r.batch || side[i]->dim[1] != r.steps)) {
+            op_fail(op, GRAPH_INVALID, "query, key, value, decay and beta differ in batch or length");
+            return;
+        }
     r.d_k = q->dim[2] / r.heads;
     r.d_v = v->dim[2] / r.groups;
     r.decays = decay ? decay->dim[2] : 0;
     r.betas = beta ? beta->dim[2] : 0;
+    bool odd_decay = decay && r.decays != r.groups && r.decays != r.groups * r.d_k;
+    if (odd_decay || (beta && r.betas != 1 && r.betas != r.groups)) {
+        op_fail(op, GRAPH_INVALID, "%lld decays and %lld betas for %lld heads", (long long)r.decays, (long long)r.betas,
+                (long long)r.groups);
+        return;
+    }
     double scale = op_float(op, "scale", 0);
     r.scale = (float)(scale != 0 ? scale : 1 / sqrt((double)r.d_k));
     int64_t out[] = {r.batch, r.steps, r.heads * r.d_v}, kept[] = {r.batch, r.groups, r.d_k, r.d_v};

@@ -202,6 +202,10 @@ static void define_tensor_scatter(struct op *op)
                     (long long)update->dim[i], (long long)past->dim[i]);
             return;
         }
+    if (at && op_count(at) != past->dim[0]) {
+        op_fail(op, GRAPH_INVALID, "%lld rows for a batch of %lld", (long long)op_count(at), (long long)past->dim[0]);
+        return;
+    }
     op_copy(op, y, past);
     struct rows r = {op_data(op, update),
                      op_data(op, y),

@@ -74,7 +74,9 @@ static void define_eye_like(struct op *op)
         return;
     }
     struct operand *y = op_result(op, 0, onnx_attribute_dtype(op, "dtype", x->dtype), 2, x->dim);
-    int64_t k = op_int(op, "k", 0), row = k < 0 ? -k : 0, column = k > 0 ? k : 0;
+    int64_t k = op_int(op, "k", 0);
+    k = k < -INT32_MAX ? -INT32_MAX : k > INT32_MAX ? INT32_MAX : k;
+    int64_t row = k < 0 ? -k : 0, column = k > 0 ? k : 0;
     int64_t rows = x->dim[0] - row, columns = x->dim[1] - column, n = rows < columns ? rows : columns;
     if (op_count(y))
         OP_CALL(op, aclnnInplaceZero, op_out(op, y));
@@ -105,7 +107,12 @@ static void define_range(struct op *op)
     bool real = dtype_is_float(start->dtype);
     double count = 0;
     if (number[2] != 0)
-        count = ceil(real ? (number[1] - number[0]) / number[2] : (double)(whole[1] - whole[0]) / (double)whole[2]);
+        count = ceil((number[1] - number[0]) / number[2]);
+    int64_t distance;
+    if (whole[2] != 0 && !real && !__builtin_sub_overflow(whole[1], whole[0], &distance)) /* exactly */
+        count = whole[2] == -1
+                    ? -(double)distance
+                    : (double)(distance / whole[2] + (distance % whole[2] != 0 && (distance < 0) == (whole[2] < 0)));
     if (number[2] == 0 || !(count < 0x1p40)) {
         op_fail(op, GRAPH_INVALID, "from %g to %g by %g", number[0], number[1], number[2]);
         return;

@@ -204,15 +204,16 @@ static void define_mean_variance(struct op *op)
 static void define_lrn(struct op *op)
 {
     struct operand *x = op_in(op, 0), *y = op_like(op, 0, x);
-    int64_t size = op_int(op, "size", 1), c = x->rank > 1 ? x->dim[1] : 0, before = (size - 1) / 2;
-    if (x->rank < 2 || size < 1) {
+    int64_t size = op_int(op, "size", 1), c = x->rank > 1 ? x->dim[1] : 0;
+    if (x->rank < 2 || size < 1 || size > INT32_MAX) {
         op_fail(op, GRAPH_INVALID, "takes 2 dimensions or more and a size of 1 or more");
         return;
     }
     struct operand *square = op_temp(op, x->dtype, x->rank, x->dim), *near = op_temp(op, x->dtype, x->rank, x->dim);
     OP_CALL(op, aclnnMul, op_acl(op, x), op_acl(op, x), op_out(op, square));
     OP_CALL(op, aclnnInplaceZero, op_out(op, near));
-    for (int64_t shift = -before; shift < size - before; shift++) {
+    int64_t before = (size - 1) / 2, first = before < c ? -before : -c, last = size - before < c ? size - before : c;
+    for (int64_t shift = first; shift < last; shift++) {
         int64_t to = shift < 0 ? -shift : 0, from = shift > 0 ? shift : 0, count = c - to - from;
         if (count > 0)
             OP_CALL(op, aclnnInplaceAdd, op_out(op, op_slice(op, near, 1, to, count, 1)),

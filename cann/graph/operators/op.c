@@ -212,8 +212,8 @@ static struct operand *operand_new(struct op *op, aclDataType dtype, int32_t ran
         if (dim[i] < 0 || __builtin_mul_overflow(count, dim[i] ? dim[i] : 1, &count) || count > INT64_MAX / 64) {
             op_fail(op, GRAPH_INVALID, "%s would make a tensor with dimension %d of %lld", op->node->op, i,
                     (long long)dim[i]);
-            t->dim[i] = 0;
-            count = 1;
+            memset(t->dim, 0, sizeof t->dim);
+            break;
         }
     }
     dense(t);
@@ -536,6 +536,8 @@ struct operand *op_expand(struct op *op, const struct operand *t, int32_t rank, 
 struct operand *op_slice(struct op *op, const struct operand *t, int axis, int64_t start, int64_t count, int64_t step)
 {
     struct operand *v = op_view(op, t, t->rank, t->dim, t->stride, 0);
+    if (count <= 1)
+        step = 1;
     if (axis < 0 || axis >= t->rank || start < 0 || count < 0 ||
         (count && (start >= t->dim[axis] || start + (count - 1) * step >= t->dim[axis]))) {
         op_fail(op, GRAPH_INVALID, "%lld elements from %lld on are outside of dimension %d", (long long)count,

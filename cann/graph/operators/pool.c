@@ -301,6 +301,8 @@ static void define_global(struct op *op)
 
 /* ---- back to where the largest stood ---- */
 
+enum { UNPOOL_MAX = 1 << 28 };
+
 static void define_max_unpool(struct op *op)
 {
     struct operand *x = op_in(op, 0), *index = op_in(op, 1);
@@ -317,6 +319,15 @@ static void define_max_unpool(struct op *op)
         (pads && n_pad != 2 * n_kernel) || (size && n != (size_t)x->rank) || !op_same_shape(x, index)) {
         op_fail(op, GRAPH_INVALID, "attributes or indices do not fit %d dimensions", x->rank);
         return;
+    }
+    for (int d = 0; d < spatial; d++) {
+        int64_t number[] = {kernel[d], stride ? stride[d] : 1, pads ? pads[d] : 0, pads ? pads[spatial + d] : 0,
+                            x->dim[2 + d]};
+        for (int k = 0; k < 5; k++)
+            if (number[k] < 0 || number[k] > UNPOOL_MAX) {
+                op_fail(op, GRAPH_INVALID, "dimension %d has a number of %lld", d, (long long)number[k]);
+                return;
+            }
     }
     for (int32_t i = 0; i < x->rank; i++) {
         int d = i - 2;

@@ -40,7 +40,9 @@ struct operand *quant_scale(struct op *op, struct operand *scale, const struct o
 static struct operand *for_blocks(struct op *op, struct operand *scale, const struct operand *x, int axis,
                                   int64_t block)
 {
-    if (block <= 0 || scale->rank != x->rank)
+    if (block > INT32_MAX)
+        op_fail(op, GRAPH_INVALID, "blocks of %lld", (long long)block);
+    if (block <= 0 || block > INT32_MAX || scale->rank != x->rank)
         return quant_scale(op, scale, x, axis);
     int64_t dim[OP_RANK], full[OP_RANK];
     struct operand *v = op_unsqueeze(op, scale, axis + 1);

@@ -258,6 +258,10 @@ static bool read_sizes(struct op *op, const struct operand *x, struct resize *r)
             op_fail(op, GRAPH_INVALID, "scale %g of axis %d", r->scale[a], a);
             return false;
         }
+        if (x->dim[a] == 0 || r->scale[a] * (double)x->dim[a] > 0x1p40) {
+            op_fail(op, GRAPH_INVALID, "axis %d of %lld times %g", a, (long long)x->dim[a], r->scale[a]);
+            return false;
+        }
         r->size[a] = n_sizes ? sizes[i] : (int64_t)floor(r->scale[a] * (double)x->dim[a]);
         if (n_roi == 2 * n) {
             r->begin[a] = roi[i];
@@ -266,6 +270,10 @@ static bool read_sizes(struct op *op, const struct operand *x, struct resize *r)
     }
     for (size_t i = 0; i < n && n_sizes && strcmp(policy, "stretch") != 0; i++) {
         int a = op_axis(op, axes ? axes[i] : (int64_t)i, x->rank);
+        if (common * (double)x->dim[a] > 0x1p40) {
+            op_fail(op, GRAPH_INVALID, "axis %d of %lld times %g", a, (long long)x->dim[a], common);
+            return false;
+        }
         r->scale[a] = common;
         r->size[a] = (int64_t)floor(common * (double)x->dim[a] + 0.5);
     }

@@ -303,6 +303,23 @@ static void define_rnn(struct op *op)
         op_fail(op, GRAPH_INVALID, "the shapes of input, W and R do not fit each other or the direction");
         return;
     }
+    struct operand *lengths = op_in(op, 4), *peephole = kind == LSTM ? op_in(op, 7) : NULL, *bias = op_in(op, 3);
+    int64_t state_dim[] = {w->dim[0], x->dim[op_int(op, "layout", 0) ? 0 : 1], r->dim[2]};
+    bool turned_states = op_int(op, "layout", 0);
+    for (int i = 5; i < (kind == LSTM ? 7 : 6); i++) {
+        struct operand *state = op_in(op, i);
+        if (state && (state->rank != 3 || state->dim[turned_states] != state_dim[0] ||
+                      state->dim[!turned_states] != state_dim[1] || state->dim[2] != state_dim[2])) {
+            op_fail(op, GRAPH_INVALID, "the initial state does not fit");
+            return;
+        }
+    }
+    if ((lengths && op_count(lengths) != state_dim[1]) ||
+        (peephole && (peephole->rank != 2 || peephole->dim[0] != w->dim[0] || peephole->dim[1] != 3 * r->dim[2])) ||
+        (bias && (bias->rank != 2 || bias->dim[0] != w->dim[0] || bias->dim[1] != 2 * w->dim[1]))) {
+        op_fail(op, GRAPH_INVALID, "lengths, peepholes or biases do not fit");
+        return;
+    }
     l.steps = x->dim[l.batch_first ? 1 : 0];
     l.batch = x->dim[l.batch_first ? 0 : 1];
     l.inputs = x->dim[2];

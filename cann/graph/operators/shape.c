@@ -206,6 +206,10 @@ static void define_split(struct op *op)
     int64_t each = (total + parts - 1) / parts; /* the last one is smaller when it does not divide */
     for (int k = 0; k < parts && !(sizes && n != (size_t)parts); k++) {
         dim[axis] = sizes ? sizes[k] : clamped(total - at, 0, each);
+        if (dim[axis] < 0 || dim[axis] > total - at) {
+            op_fail(op, GRAPH_INVALID, "part %d of %lld elements of %lld", k, (long long)dim[axis], (long long)total);
+            return;
+        }
         struct operand *y = op_result(op, k, x->dtype, x->rank, dim);
         op_copy(op, y, op_slice(op, x, axis, at, dim[axis], 1));
         at += dim[axis];
@@ -329,6 +333,8 @@ static void define_tile(struct op *op)
 
 /* ---- padding ---- */
 
+enum { PAD_MAX = 1 << 30 };
+
 /* The positions that the padded axis takes from the axis: mirrored, repeated at the edge, or wrapped around. */
 static struct operand *pad_positions(struct op *op, int64_t size, int64_t before, int64_t count, char mode)
 {
@@ -413,6 +419,11 @@ static void define_pad(struct op *op)
     }
     for (size_t i = 0; i < padded; i++) {
         int axis = op_axis(op, axes ? axes[i] : (int64_t)i, x->rank);
+        if (pads[i] < -PAD_MAX || pads[i] > PAD_MAX || pads[padded + i] < -PAD_MAX || pads[padded + i] > PAD_MAX) {
+            op_fail(op, GRAPH_INVALID, "pads of dimension %d are %lld and %lld", axis, (long long)pads[i],
+                    (long long)pads[padded + i]);
+            return;
+        }
         amount[axis] = pads[i];
         amount[x->rank + axis] = pads[padded + i];
     }
@@ -444,6 +455,10 @@ static void define_center_crop_pad(struct op *op)
     memcpy(dim, x->dim, sizeof dim);
     for (size_t i = 0; i < n; i++) {
         int axis = op_axis(op, axes ? axes[i] : (int64_t)i, x->rank);
+        if (target[i] < 0) {
+            op_fail(op, GRAPH_INVALID, "size %zu is %lld", i, (long long)target[i]);
+            return;
+        }
         int64_t more = target[i] - x->dim[axis];
         dim[axis] = target[i];
         amount[axis] = more >= 0 ? more / 2 : -(-more / 2);
@@ -457,10 +472,10 @@ static void define_center_crop_pad(struct op *op)
 
 static bool check_image(struct op *op, struct operand *x, int64_t block)
 {
-    if (x->rank != 4 || block < 1)
+    if (x->rank != 4 || block < 1 || block > 1 << 15)
         op_fail(op, GRAPH_INVALID, "takes 4 dimensions and a block of 1 or more, not %d and %lld", x->rank,
                 (long long)block);
-    return x->rank == 4 && block >= 1;
+    return x->rank == 4 && block >= 1 && block <= 1 << 15;
 }
 
 static void define_depth_to_space(struct op *op)

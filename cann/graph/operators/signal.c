@@ -105,6 +105,10 @@ static void define_dft(struct op *op)
         op_result_open(op, 0, x->dtype, x->rank, NULL);
         return;
     }
+    if (x->rank < 2) {
+        op_fail(op, GRAPH_INVALID, "a signal of %d dimensions", x->rank);
+        return;
+    }
     int axis = op_axis(op, given ? given[0] : op_version(op) >= 20 ? -2 : op_int(op, "axis", 1), x->rank);
     struct dft d = {.inverse = op_int(op, "inverse", 0), .n_in = x->dim[axis], .parts = (int)x->dim[x->rank - 1]};
     bool half = op_int(op, "onesided", 0);

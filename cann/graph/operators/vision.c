@@ -188,12 +188,13 @@ static void define_affine_grid(struct op *op)
     int64_t dim[5] = {size[0]}, places = 1;
     for (int i = 0; i < spatial; i++) {
         dim[1 + i] = size[2 + i];
-        places *= size[2 + i] > 0 && size[2 + i] < INT32_MAX ? size[2 + i] : 0;
     }
     dim[1 + spatial] = spatial;
     struct operand *y = op_result(op, 0, theta->dtype, spatial + 2, dim);
-    if (op_count(y) == 0 || !op_runs(op))
+    if (!op_runs(op) || op_count(y) == 0)
         return;
+    for (int i = 0; i < spatial; i++)
+        places *= dim[1 + i];
     double *base = malloc(sizeof *base * (size_t)(places * (spatial + 1)));
     for (int64_t p = 0; base && p < places; p++) {
         int64_t rest = p;
@@ -251,6 +252,12 @@ static bool around(const struct roi *r, float y, float x, int64_t *at, float *w)
     return true;
 }
 
+/* Of a bin of that size; boxes of any size come from a network that is not trained. */
+static int64_t samples(float size)
+{
+    return size > 0 ? (int64_t)fminf(ceilf(size), 1024) : 0;
+}
+
 static void roi_piece(void *arg, int64_t begin, int64_t end)
 {
     const struct roi *r = arg;
@@ -265,8 +272,7 @@ static void roi_piece(void *arg, int64_t begin, int64_t end)
             height = fmaxf(height, 1);
         }
         float bin_h = height / (float)r->out_h, bin_w = width / (float)r->out_w, value = 0;
-        int64_t n_h = r->ratio > 0 ? r->ratio : (int64_t)ceilf(bin_h),
-                n_w = r->ratio > 0 ? r->ratio : (int64_t)ceilf(bin_w);
+        int64_t n_h = r->ratio > 0 ? r->ratio : samples(bin_h), n_w = r->ratio > 0 ? r->ratio : samples(bin_w);
         bool first = true;
         for (int64_t iy = 0; iy < n_h; iy++)
             for (int64_t ix = 0; ix < n_w; ix++) {
@@ -313,7 +319,7 @@ static void define_roi_align(struct op *op)
                     .half = op_version(op) >= 16 &&
                             op_string_is(op, "coordinate_transformation_mode", "half_pixel", "half_pixel")};
     if (x->rank != 4 || rois->rank != 2 || rois->dim[1] != 4 || op_count(batch) != rois->dim[0] || r.out_h < 1 ||
-        r.out_w < 1) {
+        r.out_w < 1 || r.ratio > 1024) {
         op_fail(op, GRAPH_INVALID, "takes images, boxes of four numbers, and an image for each box");
         return;
     }
@@ -485,11 +491,13 @@ static void define_col2im(struct op *op)
     memcpy(shape.dim + 2, image, n * sizeof *image);
     if (!window_read(op, &shape, kernel, &c.w))
         return;
-    for (size_t d = 0; d < n; d++) {
-        c.taps *= kernel[d];
-        c.blocks *= c.w.out[d];
-        c.size *= image[d];
-    }
+    for (size_t d = 0; d < n; d++)
+        if (image[d] < 0 || __builtin_mul_overflow(c.taps, kernel[d], &c.taps) ||
+            __builtin_mul_overflow(c.blocks, c.w.out[d], &c.blocks) ||
+            __builtin_mul_overflow(c.size, image[d], &c.size)) {
+            op_fail(op, GRAPH_INVALID, "the image's dimension %zu is %lld", d, (long long)image[d]);
+            return;
+        }
     if (x->dim[1] % c.taps || x->dim[2] != c.blocks) {
         op_fail(op, GRAPH_INVALID, "%lld columns for %lld blocks", (long long)x->dim[2], (long long)c.blocks);
         return;

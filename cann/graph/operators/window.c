@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+enum { NUMBER_MAX = 1 << 24 }; /* so that products of two and sums fit */
+
 /* An attribute of n (or times n) integers, each at least `least`. */
 static bool read(struct op *op, const char *name, int n, int64_t least, int64_t otherwise, int64_t *to)
 {
@@ -18,7 +20,7 @@ static bool read(struct op *op, const char *name, int n, int64_t least, int64_t 
         return false;
     }
     for (int i = 0; i < n; i++) {
-        if (list[i] < least || list[i] > INT32_MAX) {
+        if (list[i] < least || list[i] > NUMBER_MAX) {
             op_fail(op, GRAPH_INVALID, "entry %d of %s is %lld", i, name, (long long)list[i]);
             return false;
         }
@@ -45,8 +47,9 @@ static bool read_numbers(struct op *op, const struct operand *x, const int64_t *
         w->in[d] = x->dim[2 + d];
         w->before[d] = pads[d];
         w->after[d] = pads[w->n + d];
-        if (w->kernel[d] < 1) {
-            op_fail(op, GRAPH_INVALID, "the kernel's size along dimension %d is %lld", d, (long long)w->kernel[d]);
+        if (w->kernel[d] < 1 || w->kernel[d] > NUMBER_MAX || w->in[d] > INT32_MAX) {
+            op_fail(op, GRAPH_INVALID, "dimension %d of %lld with a kernel of %lld", d, (long long)w->in[d],
+                    (long long)w->kernel[d]);
             fine = false;
         }
     }
@@ -102,6 +105,10 @@ bool window_read_transposed(struct op *op, const struct operand *x, const int64_
         return false;
     }
     for (int d = 0; d < w->n; d++) {
+        if (list && (list[d] < 0 || list[d] > INT32_MAX)) {
+            op_fail(op, GRAPH_INVALID, "entry %d of output_shape is %lld", d, (long long)list[d]);
+            return false;
+        }
         int64_t full = (w->in[d] - 1) * w->stride[d] + window_reach(w, d) + more[d];
         size[d] = list ? list[d] : same ? w->in[d] * w->stride[d] : full - w->before[d] - w->after[d];
         if (list || same) {
