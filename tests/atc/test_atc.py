@@ -340,3 +340,12 @@ def test_aipp(atc: Atc) -> None:
 def test_wrong_aipp(atc: Atc, old: str, new: str, word: str) -> None:
     (atc.folder / "a.cfg").write_text(AIPP.replace(old, new))
     refused(atc.convert(convolution(), "--insert_op_conf=a.cfg"), ARGUMENT, "E10052", "line", word)
+
+
+# ---- the program on PATH ----
+def test_the_package_says_what_its_build_lacked(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    import anynpu.atc
+
+    monkeypatch.setattr(anynpu.atc, "toolkit_path", lambda: str(tmp_path))
+    assert anynpu.atc.main() == 5
+    assert "libprotobuf-c-dev" in capsys.readouterr().err
