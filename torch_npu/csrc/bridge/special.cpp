@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Operators that only accelerators have. PyTorch calls them for a device of our kind where it would use others on the
-// CPU: convolution (the CPU's kernel has another name), the cells of LSTM and GRU (made of other operators here).
+// CPU: convolution (the CPU's kernel has another name), the cell of GRU (made of other operators here).
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/tanh.h>
-#include <ATen/ops/zeros_like.h>
 #include <torch/library.h>
 
 #include "boxed.h"
@@ -46,48 +45,12 @@ bool special_kernel(const std::string &name, Stack *stack, c10::OperatorHandle *
     return false;
 }
 
-// ---- LSTM ----
+// ---- GRU ----
 static Tensor with_bias(const Tensor &gates, const std::optional<Tensor> &bias)
 {
     return bias && bias->defined() ? gates.add(*bias) : gates;
 }
 
-// Gates in the order input, forget, cell, output; the workspace keeps them after their activation.
-static std::tuple<Tensor, Tensor, Tensor> lstm_cell(const Tensor &input_gates, const Tensor &hidden_gates,
-                                                    const Tensor &cx, const std::optional<Tensor> &input_bias,
-                                                    const std::optional<Tensor> &hidden_bias)
-{
-    Tensor gates = with_bias(input_gates, input_bias).add(with_bias(hidden_gates, hidden_bias));
-    auto part = gates.chunk(4, 1);
-    Tensor i = at::sigmoid(part[0]), f = at::sigmoid(part[1]), g = at::tanh(part[2]), o = at::sigmoid(part[3]);
-    Tensor cy = f.mul(cx).add(i.mul(g));
-    Tensor hy = o.mul(at::tanh(cy));
-    return {hy, cy, at::cat({i, f, g, o}, 1)};
-}
-
-static Tensor or_zeros(const std::optional<Tensor> &grad, const Tensor &like)
-{
-    return grad && grad->defined() ? *grad : at::zeros_like(like);
-}
-
-static std::tuple<Tensor, Tensor, Tensor> lstm_cell_backward(const std::optional<Tensor> &grad_hy,
-                                                             const std::optional<Tensor> &grad_cy, const Tensor &cx,
-                                                             const Tensor &cy, const Tensor &workspace, bool has_bias)
-{
-    if (!(grad_hy && grad_hy->defined()) && !(grad_cy && grad_cy->defined()))
-        return {};
-    auto part = workspace.chunk(4, 1);
-    const Tensor &i = part[0], &f = part[1], &g = part[2], &o = part[3];
-    auto from_sigmoid = [](const Tensor &grad, const Tensor &y) { return grad.mul(y).mul(y.neg().add(1)); };
-    auto from_tanh = [](const Tensor &grad, const Tensor &y) { return grad.mul(y.mul(y).neg().add(1)); };
-    Tensor hy = or_zeros(grad_hy, cy), t = at::tanh(cy);
-    Tensor c = or_zeros(grad_cy, cy).add(from_tanh(hy.mul(o), t));
-    Tensor gates = at::cat(
-        {from_sigmoid(c.mul(g), i), from_sigmoid(c.mul(cx), f), from_tanh(c.mul(i), g), from_sigmoid(hy.mul(t), o)}, 1);
-    return {gates, c.mul(f), has_bias ? gates.sum(0) : Tensor()};
-}
-
-// ---- GRU ----
 // Gates in the order reset, update, new; the workspace keeps r, z, n, hx and the hidden part of n.
 static std::tuple<Tensor, Tensor> gru_cell(const Tensor &input_gates, const Tensor &hidden_gates, const Tensor &hx,
                                            const std::optional<Tensor> &input_bias,
@@ -126,8 +89,6 @@ void register_special(torch::Library &library)
     implement(library, "convolution_backward_overrideable", torch::CppFunction::makeFromBoxedFunction<&fallback>());
     for (const char *name : only_cpu)
         implement(library, name, torch::CppFunction::makeFromBoxedFunction<&fallback>());
-    implement(library, "_thnn_fused_lstm_cell", TORCH_FN(lstm_cell));
-    implement(library, "_thnn_fused_lstm_cell_backward_impl", TORCH_FN(lstm_cell_backward));
     implement(library, "_thnn_fused_gru_cell", TORCH_FN(gru_cell));
     implement(library, "_thnn_fused_gru_cell_backward", TORCH_FN(gru_cell_backward));
 }
