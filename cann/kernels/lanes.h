@@ -74,43 +74,30 @@ LANES_INLINE double vector_sum_f64(const vector_f64 *v)
 #endif
 }
 
-/* The greatest element, NaN left out (order does not matter): 512-bit and 256-bit forms where compilers need help. */
+/* The greatest lane of a vector without NaN (order does not matter). */
+LANES_INLINE float greatest_f32(const vector_f32 *v)
+{
 #if VECTOR_BYTES == 64
-LANES_INLINE float greatest_f32(const float *x)
-{
-    return _mm512_reduce_max_ps(_mm512_loadu_ps(x));
-}
-LANES_INLINE double greatest_f64(const double *x)
-{
-    return _mm512_reduce_max_pd(_mm512_max_pd(_mm512_loadu_pd(x), _mm512_loadu_pd(x + 8)));
-}
-#elif VECTOR_BYTES == 32
-LANES_INLINE float greatest_f32(const float *x)
-{
-    __m256 v = _mm256_max_ps(_mm256_loadu_ps(x), _mm256_loadu_ps(x + 8));
-    __m128 q = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
-    q = _mm_max_ps(q, _mm_movehl_ps(q, q));
-    return _mm_cvtss_f32(_mm_max_ss(q, _mm_movehdup_ps(q)));
-}
-#endif
-#if VECTOR_BYTES < 64
-LANES_INLINE double greatest_f64(const double *x)
-{
-    double most = x[0];
-    for (int k = 1; k < 16; k++)
-        most = x[k] > most ? x[k] : most;
+    return _mm512_reduce_max_ps((__m512)*v);
+#else
+    float most = (*v)[0];
+    for (int k = 1; k < VECTOR_BYTES / 4; k++)
+        most = (*v)[k] > most ? (*v)[k] : most;
     return most;
-}
 #endif
-#if VECTOR_BYTES < 32
-LANES_INLINE float greatest_f32(const float *x)
+}
+
+LANES_INLINE double greatest_f64(const vector_f64 *v)
 {
-    float most = x[0];
-    for (int k = 1; k < 16; k++)
-        most = x[k] > most ? x[k] : most;
+#if VECTOR_BYTES == 64
+    return _mm512_reduce_max_pd((__m512d)*v);
+#else
+    double most = (*v)[0];
+    for (int k = 1; k < VECTOR_BYTES / 8; k++)
+        most = (*v)[k] > most ? (*v)[k] : most;
     return most;
-}
 #endif
+}
 
 #define T       float
 #define NAME(x) x##_f32

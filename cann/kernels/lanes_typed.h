@@ -123,21 +123,31 @@ LANES_INLINE T NAME(extreme_of)(bool least, int64_t n, const T *restrict x)
     return most;
 }
 
+LANES_INLINE NAME(vector) NAME(vector_greater)(NAME(vector) a, NAME(vector) x)
+{
+    NAME(mask) take = (NAME(mask))(x > a);
+    return (NAME(vector))(((NAME(mask))x & take) | ((NAME(mask))a & ~take));
+}
+
 /* The maximum of what is no NaN; minus infinity if there is nothing. */
 LANES_INLINE T NAME(max_of)(int64_t n, const T *restrict x)
 {
-    T lane[16], most = -(T)INFINITY;
+    enum { N = NAME(VECTOR) };
+    T most = -(T)INFINITY;
     int64_t i = 0;
-    if (n >= 16) {
-        for (int k = 0; k < 16; k++)
-            lane[k] = x[k] > most ? x[k] : most;
-        for (i = 16; i + 16 <= n; i += 16)
-            for (int k = 0; k < 16; k++)
-                lane[k] = x[i + k] > lane[k] ? x[i + k] : lane[k];
-        if (i < n) /* the rest, some again */
-            for (int k = 0; k < 16; k++)
-                lane[k] = x[n - 16 + k] > lane[k] ? x[n - 16 + k] : lane[k];
-        return NAME(greatest)(lane);
+    if (n >= N) {
+        NAME(vector) a = (NAME(vector)){0} - (T)INFINITY, b = a, c = a, d = a;
+        for (; i + 4 * N <= n; i += 4 * N) {
+            a = NAME(vector_greater)(a, *(const NAME(vector) *)(x + i));
+            b = NAME(vector_greater)(b, *(const NAME(vector) *)(x + i + N));
+            c = NAME(vector_greater)(c, *(const NAME(vector) *)(x + i + 2 * N));
+            d = NAME(vector_greater)(d, *(const NAME(vector) *)(x + i + 3 * N));
+        }
+        for (; i + N <= n; i += N)
+            a = NAME(vector_greater)(a, *(const NAME(vector) *)(x + i));
+        a = NAME(vector_greater)(a, *(const NAME(vector) *)(x + n - N)); /* the rest, some again */
+        a = NAME(vector_greater)(NAME(vector_greater)(a, b), NAME(vector_greater)(c, d));
+        return NAME(greatest)(&a);
     }
     for (; i < n; i++)
         most = x[i] > most ? x[i] : most;

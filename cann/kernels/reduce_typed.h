@@ -84,7 +84,8 @@ BLOCK_INLINE bool NAME(better)(enum reduce_op op, T x, T a)
     return (op == REDUCE_ARGMAX ? x > a : x < a) | (IS_NAN(x) & !IS_NAN(a));
 }
 
-/* n ≤ BLOCK elements as T; unsigned 64-bit numbers are shifted so that signed comparison orders them. */
+/* n elements as T, at most as many as the buffer holds; unsigned 64-bit numbers are shifted so that signed comparison
+ * orders them. */
 BLOCK_INLINE const T *NAME(read)(const struct reduce_param *p, int64_t n, const char *in, int64_t step, T *buffer)
 {
     const T *x = BLOCK_OF(p->dtype, n, in, step, buffer);
@@ -180,14 +181,15 @@ BLOCK_INLINE T NAME(lanes)(enum reduce_op op, int64_t n, const T *restrict x, do
 BLOCK_INLINE void NAME(row)(enum reduce_op op, const struct reduce_param *p, int64_t results, int64_t result_step,
                             int64_t n, int64_t step, const char *in, WIDE *restrict acc)
 {
-    T buffer[BLOCK];
+    T buffer[CHUNK];
     bool dense = DENSE(p->dtype) && step == (int64_t)sizeof(T) && !(p->dtype == ACL_UINT64 && reduce_ordered(op));
     if (dense && n <= CHUNK) {
         for (int64_t j = 0; j < results; j++, in += result_step)
             acc[j] = NAME(fold_wide)(op, acc[j], NAME(lanes)(op, n, (const T *)in, p->p));
         return;
     }
-    int64_t most = dense ? CHUNK : BLOCK;
+    bool wide = dense || op == REDUCE_SUM || op == REDUCE_MAX || op == REDUCE_MIN;
+    int64_t most = wide ? CHUNK : BLOCK;
     for (int64_t j = 0; j < results; j++, in += result_step) {
         const char *at = in;
         for (int64_t m, left = n; left > 0; left -= m, at += m * step) {
@@ -198,9 +200,44 @@ BLOCK_INLINE void NAME(row)(enum reduce_op op, const struct reduce_param *p, int
     }
 }
 
+#ifdef QUICK
+/* Greatest or least of columns, whose order does not matter. */
+static __attribute__((noinline)) void NAME(column_extreme)(bool least, const struct reduce_param *p, int64_t rows,
+                                                           int64_t row_step, int64_t cols, int64_t col_step,
+                                                           const char *in, WIDE *restrict acc)
+{
+    enum { N = NAME(VECTOR) };
+    T buffer[2][BLOCK], part[BLOCK];
+    for (int64_t j = 0; j < cols; j++)
+        part[j] = (T)acc[j];
+    for (int64_t r = 0; r < rows; r += 2, in += 2 * row_step) {
+        const T *a = NAME(read)(p, cols, in, col_step, buffer[0]), *b = a;
+        if (r + 1 < rows)
+            b = NAME(read)(p, cols, in + row_step, col_step, buffer[1]);
+        int64_t j = 0;
+        for (; j + N <= cols; j += N) {
+            NAME(vector)
+            both = NAME(vector_extreme)(least, *(const NAME(vector) *)(a + j), *(const NAME(vector) *)(b + j));
+            NAME(vector) *to = (NAME(vector) *)(part + j);
+            *to = NAME(vector_extreme)(least, *to, both);
+        }
+        for (; j < cols; j++)
+            part[j] = NAME(extreme)(least, part[j], NAME(extreme)(least, a[j], b[j]));
+    }
+    for (int64_t j = 0; j < cols; j++)
+        acc[j] = part[j];
+}
+#endif
+
 BLOCK_INLINE void NAME(column)(enum reduce_op op, const struct reduce_param *p, int64_t rows, int64_t row_step,
                                int64_t cols, int64_t col_step, const char *in, WIDE *restrict acc)
 {
+#ifdef QUICK
+    if (op == REDUCE_MAX || op == REDUCE_MIN) {
+        NAME(column_extreme)(op == REDUCE_MIN, p, rows, row_step, cols, col_step, in, acc);
+        return;
+    }
+#endif
     T buffer[4][BLOCK], part[BLOCK];
     for (int64_t m; rows > 0; rows -= m) {
         m = rows < ROWS ? rows : ROWS;

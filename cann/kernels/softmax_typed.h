@@ -136,6 +136,7 @@ static void NAME(columns)(enum softmax_mode mode, const struct softmax_shape *s,
     double total[BLOCK];
     int64_t size = (int64_t)dtype_size(s->dtype), out_size = (int64_t)dtype_size(s->out_dtype);
     int64_t step = s->inner * size, out_step = s->inner * out_size;
+    bool kept = mode == SOFTMAX && DIRECT(s->out_dtype) && step == out_step && in != out;
     for (int64_t j = 0; j < cols; j++)
         most[j] = -(T)INFINITY, part[j] = 0, total[j] = 0;
     for (int64_t i = 0, m; i < s->n; i += m) {
@@ -150,9 +151,12 @@ static void NAME(columns)(enum softmax_mode mode, const struct softmax_shape *s,
     for (int64_t i = 0, m; i < s->n; i += m) {
         m = NAME(group)(s, cols, i);
         const T *restrict x = BLOCK_OF(s->dtype, m * cols, in + i * step, size, buffer);
-        for (int64_t r = 0; r < m; r++, x += cols) {
-            for (int64_t j = 0; j < cols; j++)
-                part[j] += EXP_NEG(x[j] - most[j]);
+        T *restrict to = kept ? (T *)(out + i * out_step) : e;
+        for (int64_t r = 0; r < m; r++, x += cols, to += kept ? cols : 0) {
+            for (int64_t j = 0; j < cols; j++) {
+                to[j] = EXP_NEG(x[j] - most[j]);
+                part[j] += to[j];
+            }
             if ((i + r) % 64 == 63 || i + r == s->n - 1)
                 for (int64_t j = 0; j < cols; j++)
                     total[j] += part[j], part[j] = 0;
@@ -171,7 +175,10 @@ static void NAME(columns)(enum softmax_mode mode, const struct softmax_shape *s,
         const T *restrict x = BLOCK_OF(s->dtype, m * cols, in + i * step, size, buffer);
         T *restrict to = DIRECT(s->out_dtype) ? (T *)(out + i * out_step) : e;
         for (int64_t r = 0; r < m; r++, x += cols, to += cols) {
-            if (mode == SOFTMAX)
+            if (kept)
+                for (int64_t j = 0; j < cols; j++)
+                    to[j] *= part[j];
+            else if (mode == SOFTMAX)
                 for (int64_t j = 0; j < cols; j++)
                     to[j] = EXP_NEG(x[j] - most[j]) * part[j];
             else

@@ -25,7 +25,7 @@ MAP1(tanh, f32, tanh_f32(x))
 MAP1(erf, f32, erf_f32(x))
 MAP1(log2, f32, log_wide_f64(x) * LOG2E)
 MAP1(log10, f32, log_wide_f64(x) * 0x1.bcb7b1526e50ep-2)
-MAP1(log1p, f32, log1p_wide_f64(x))
+MAP1(log1p, f32, log1p_f32(x))
 MAP1(atan, f32, atan_wide_f64(x))
 MAP1(erfc, f32, erfc_wide_f64(x))
 

@@ -189,6 +189,14 @@ VMATH float log_f32(float x)
     return x < INFINITY ? y : x; /* infinity and NaN */
 }
 
+/* The logarithm of u = 1 + x as it is rounded, and what the rounding lost. */
+VMATH float log1p_f32(float x)
+{
+    float u = 1.0f + x, lost = x > 1.0f ? 1.0f - (u - x) : x - (u - 1.0f);
+    float more = u > 0.0f && u < INFINITY ? lost / u : 0.0f;
+    return x == 0.0f ? x : log_f32(u) + more;
+}
+
 /* m and n with x = 2^n m, 1/√2 ≤ m < √2, for x > 0 */
 VMATH double log_reduce_f64(double x, double *m)
 {
