@@ -5,20 +5,8 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "lanes.h"
 #include "vmath.h"
-
-enum { LANES = 16 };
-
-static float add_lanes(const float *lane)
-{
-    float s[LANES];
-    for (int i = 0; i < LANES; i++)
-        s[i] = lane[i];
-    for (int width = LANES / 2; width; width /= 2)
-        for (int i = 0; i < width; i++)
-            s[i] += s[i + width];
-    return s[0];
-}
 
 /* Bias and masks: what is hidden becomes -inf. */
 static void see(const struct attention_row *row, float *score)
@@ -41,22 +29,6 @@ static void see(const struct attention_row *row, float *score)
         score[j] = -INFINITY;
 }
 
-static float largest(const float *x, int64_t n, float start)
-{
-    float lane[LANES];
-    int64_t j = 0;
-    for (int i = 0; i < LANES; i++)
-        lane[i] = start;
-    for (; j + LANES <= n; j += LANES)
-        for (int i = 0; i < LANES; i++)
-            lane[i] = x[j + i] > lane[i] ? x[j + i] : lane[i];
-    for (; j < n; j++)
-        lane[0] = x[j] > lane[0] ? x[j] : lane[0];
-    for (int i = 1; i < LANES; i++)
-        lane[0] = lane[i] > lane[0] ? lane[i] : lane[0];
-    return lane[0];
-}
-
 static bool kept(const struct attention_row *row, int64_t j)
 {
     int64_t bit = row->keep_bit + j;
@@ -65,25 +37,16 @@ static bool kept(const struct attention_row *row, int64_t j)
 
 static float softmax(const struct attention_row *row, float *score, float *max, float *sum)
 {
-    float lane[LANES] = {0}, old = *max;
-    int64_t j = 0;
+    float old = *max;
     see(row, score);
-    float top = largest(score, row->n, old);
+    float most = max_of_f32(row->n, score), top = most > old ? most : old;
     *max = top;
     float shift = top == -INFINITY ? 0 : top; /* nothing seen yet: exp(-inf - 0) is 0 */
-    for (; j + LANES <= row->n; j += LANES)
-        for (int i = 0; i < LANES; i++) {
-            float p = exp_f32(score[j + i] - shift);
-            score[j + i] = p;
-            lane[i] += p;
-        }
-    for (int i = 0; j < row->n; j++, i++) {
+    for (int64_t j = 0; j < row->n; j++)
         score[j] = exp_f32(score[j] - shift);
-        lane[i] += score[j];
-    }
     float factor = old == -INFINITY ? 0 : exp_f32(old - shift);
-    *sum = *sum * factor + add_lanes(lane);
-    for (j = 0; row->keep && j < row->n; j++)
+    *sum = *sum * factor + sum_of_f32(row->n, score);
+    for (int64_t j = 0; row->keep && j < row->n; j++)
         score[j] = kept(row, j) ? score[j] * row->keep_scale : 0;
     return factor;
 }
@@ -110,15 +73,12 @@ static void gradient(const struct attention_row *row, float *grad, const float *
 
 static float dot(int64_t n, const float *a, int64_t a_step, const float *b, int64_t b_step)
 {
-    float lane[LANES] = {0};
-    int64_t j = 0;
+    float sum = 0;
     if (a_step == 1 && b_step == 1)
-        for (; j + LANES <= n; j += LANES)
-            for (int i = 0; i < LANES; i++)
-                lane[i] += a[j + i] * b[j + i];
-    for (; j < n; j++)
-        lane[j % LANES] += a[j * a_step] * b[j * b_step];
-    return add_lanes(lane);
+        return dot_of_f32(n, a, b);
+    for (int64_t j = 0; j < n; j++)
+        sum += a[j * a_step] * b[j * b_step];
+    return sum;
 }
 
 static void scale(int64_t n, float *x, float by)

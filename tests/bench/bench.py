@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Speed of npu:0 against torch on the CPU: ratios (CPU time / NPU time, more is better), interleaved (timing.py).
 
-    python bench.py [--cases WORD,WORD] [--family F,F] [--seconds 0.25] [--out bench.json] [--page docs/PERFORMANCE.md]
+    python bench.py [--cases WORD,WORD] [--family F,F] [--seconds 0.15] [--out bench.json] [--page docs/PERFORMANCE.md]
 
 Runs the cases of families.py, layers.py and models.py whose names contain a WORD, each family in a process of its own, then what
 needs processes of its own (beside.py: importing, threads, company). `--page` writes all of it as a page.
@@ -36,7 +36,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", help="words, of which one must be in a case's name; all by default")
     parser.add_argument("--family", help="families; all by default")
-    parser.add_argument("--seconds", type=float, default=0.25, help="a case")
+    parser.add_argument("--seconds", type=float, default=0.15, help="a case")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--page", type=pathlib.Path)
@@ -58,8 +58,12 @@ def main() -> None:
         threads = next(case.threads for case in cases.values() if case.family == family) or args.threads
         command = [sys.executable, __file__, "--worker", "--family", family, "--threads", str(threads),
                    "--cases", args.cases or "", "--seconds", str(args.seconds * SECONDS.get(family, 1))]  # fmt: skip
-        done = subprocess.run(command, env=os.environ | {"OMP_NUM_THREADS": str(threads)}, stdout=subprocess.PIPE, check=True)
-        rows += json.loads(done.stdout)
+        done = subprocess.run(command, env=os.environ | {"OMP_NUM_THREADS": str(threads)}, stdout=subprocess.PIPE)
+        if done.returncode == 0:
+            rows += json.loads(done.stdout)
+        else:
+            error = f"the process ended with {done.returncode}"
+            rows.append({"case": family, "family": family, "target": None, "fallbacks": [], "error": error})
     result = {"machine": machine(), "unit": "µs, the least of many interleaved calls", "rows": rows}
     if not args.cases and not chosen:
         result |= beside.measure_all()
@@ -68,6 +72,7 @@ def main() -> None:
     if args.page:
         args.page.write_text(page.text(result))
     print(page.summary(result))
+    sys.exit(any("error" in row for row in rows))
 
 
 if __name__ == "__main__":

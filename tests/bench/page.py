@@ -10,7 +10,20 @@ from families import DTYPES, FAMILIES, SHAPES
 
 LEAST = 0.5
 """A case below it needs a reason."""
-REASONS: list[tuple[str, str]] = []
+REASONS = [
+    (r"^lstm", "a step at a time here, two products and a cell each; PyTorch's CPU library runs the whole sequence as one"),
+    (r"^aminmax", "two passes, one for each end"),
+    (r"^cumsum", "running sums are kept in double"),
+    (r"^flip", "a copy with a step of -1, element by element"),
+    (r"^nonzero", "counted first, then written"),
+    (r"^(abs|neg|round) (bf16|f16)", "16-bit floats pass through float"),
+    (r"^(erf|log|log1p|sin|atan|pow|tanh|exp|elu|silu|sigmoid|softplus|gelu|mish)\b",
+     "at most 2 units in the last place and the same bits on every processor: no fused instructions"),
+    (r"softmax|cross_entropy", "the same exponential as everywhere, without fused instructions"),
+    (r"^(sum|amax|prod|norm|std|var|mean).* (bf16|f16) ", "blocks are widened to float before they are reduced"),
+    (r"^(sum|amax|prod)", "partial results of a fixed order, the same on every processor and for any number of threads"),
+    (r" 1e3$", "a microsecond of work: what counts is the call"),
+]
 """Pattern of names → why such a case is slow here. The first that matches counts."""
 
 HEAD = """# How fast it is
