@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tensors made from numbers: constants, ranges, windows, random ones. */
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aclnnop/aclnn_arange.h"
-#include "aclnnop/aclnn_bernoulli_tensor.h"
 #include "aclnnop/aclnn_exp.h"
-#include "aclnnop/aclnn_inplace_normal.h"
+#include "aclnnop/aclnn_inplace_normal_tensor.h"
 #include "aclnnop/aclnn_inplace_one.h"
-#include "aclnnop/aclnn_inplace_uniform.h"
+#include "aclnnop/aclnn_inplace_uniform_tensor.h"
 #include "aclnnop/aclnn_inplace_zero.h"
-#include "aclnnop/aclnn_multinomial.h"
+#include "aclnnop/aclnn_lt_tensor.h"
+#include "aclnnop/aclnn_multinomial_tensor.h"
 #include "graph/operators/onnx.h"
 #include "graph/operators/row.h"
+#include "runtime/door.h"
 
 /* ---- constants ---- */
 
@@ -220,14 +222,43 @@ static void define_mel(struct op *op)
     free(value);
 }
 
-/* ---- random numbers: from the node's seed, or one of its name ---- */
+/* ---- random numbers ----
+ * A node with a seed gives the same numbers in every execution; without one, others each time, and the same sequence in
+ * every process. */
 
-static int64_t seed_of(struct op *op)
+struct drawing {
+    int64_t *seed; /* a tensor of one */
+    int64_t base;
+    bool fixed;
+};
+
+static int draw_seed(void *arg)
 {
+    static _Atomic int64_t executions;
+    const struct drawing *d = arg;
+    int64_t *seed = device_address(d->seed);
+    *seed = d->base + (d->fixed ? 0 : atomic_fetch_add(&executions, 1) * 1000003);
+    return 0;
+}
+
+/* The seed as a tensor that is filled when the node runs. */
+static struct operand *seed_of(struct op *op)
+{
+    struct operand *seed = op_temp(op, ACL_INT64, 1, (int64_t[]){1});
+    struct drawing d = {.seed = op_data(op, seed), .fixed = node_attribute(op_node(op), "seed") != NULL};
     uint64_t hash = 1469598103934665603u;
     for (const char *p = op_node(op)->name; *p; p++)
         hash = (hash ^ (unsigned char)*p) * 1099511628211u;
-    return (int64_t)op_float(op, "seed", (double)(hash >> 12));
+    double given = op_float(op, "seed", 0);
+    d.base = !d.fixed ? (int64_t)(hash >> 12) : given > -0x1p62 && given < 0x1p62 ? (int64_t)given : 0;
+    op_host(op, "seed", draw_seed, &d, sizeof d);
+    return seed;
+}
+
+static struct operand *no_offset(struct op *op)
+{
+    const double zero = 0;
+    return op_constant(op, ACL_INT64, 1, (int64_t[]){1}, &zero);
 }
 
 enum random { RANDOM_NORMAL, RANDOM_UNIFORM };
@@ -236,12 +267,13 @@ static void fill_random(struct op *op, struct operand *y)
 {
     if (op_count(y) == 0)
         return;
+    struct operand *seed = seed_of(op), *offset = no_offset(op);
     if (op_code(op) == RANDOM_NORMAL)
-        OP_CALL(op, aclnnInplaceNormal, op_out(op, y), (float)op_float(op, "mean", 0), (float)op_float(op, "scale", 1),
-                seed_of(op), 0);
+        OP_CALL(op, aclnnInplaceNormalTensor, op_out(op, y), (float)op_float(op, "mean", 0),
+                (float)op_float(op, "scale", 1), op_acl(op, seed), op_acl(op, offset), 0);
     else
-        OP_CALL(op, aclnnInplaceUniform, op_out(op, y), op_float(op, "low", 0), op_float(op, "high", 1),
-                (uint64_t)seed_of(op), 0);
+        OP_CALL(op, aclnnInplaceUniformTensor, op_out(op, y), op_float(op, "low", 0), op_float(op, "high", 1),
+                op_acl(op, seed), op_acl(op, offset), 0);
 }
 
 static void define_random(struct op *op)
@@ -261,22 +293,29 @@ static void define_random_like(struct op *op)
     fill_random(op, op_result(op, 0, onnx_attribute_dtype(op, "dtype", x->dtype), x->rank, x->dim));
 }
 
+/* 1 where a uniform number is below the probability. */
 static void define_bernoulli(struct op *op)
 {
     struct operand *x = op_in(op, 0);
     struct operand *y = op_result(op, 0, onnx_attribute_dtype(op, "dtype", x->dtype), x->rank, x->dim);
-    OP_CALL(op, aclnnBernoulliTensor, op_acl(op, y), op_acl(op, x), seed_of(op), 0, op_out(op, y));
+    struct operand *drawn = op_temp(op, ACL_FLOAT, x->rank, x->dim), *hit = op_temp(op, ACL_BOOL, x->rank, x->dim);
+    if (op_count(y) == 0)
+        return;
+    OP_CALL(op, aclnnInplaceUniformTensor, op_out(op, drawn), 0, 1, op_acl(op, seed_of(op)), op_acl(op, no_offset(op)),
+            0);
+    OP_CALL(op, aclnnLtTensor, op_acl(op, drawn), op_acl(op, op_cast(op, x, ACL_FLOAT)), op_out(op, hit));
+    op_copy(op, y, hit);
 }
 
 static void define_multinomial(struct op *op)
 {
-    struct operand *x = op_in(op, 0), *weight;
+    struct operand *x = op_in(op, 0);
     int64_t dim[] = {x->rank ? x->dim[0] : 1, op_int(op, "sample_size", 1)};
     struct operand *y = op_result(op, 0, onnx_attribute_dtype(op, "dtype", ACL_INT32), 2, dim);
-    struct operand *drawn = op_temp(op, ACL_INT64, 2, dim);
-    weight = op_temp(op, x->dtype, x->rank, x->dim); /* the input has logarithms */
-    OP_CALL(op, aclnnExp, op_acl(op, x), op_out(op, weight));
-    OP_CALL(op, aclnnMultinomial, op_acl(op, weight), dim[1], true, seed_of(op), 0, op_out(op, drawn));
+    struct operand *drawn = op_temp(op, ACL_INT64, 2, dim), *weight = op_temp(op, x->dtype, x->rank, x->dim);
+    OP_CALL(op, aclnnExp, op_acl(op, x), op_out(op, weight)); /* the input has logarithms */
+    OP_CALL(op, aclnnMultinomialTensor, op_acl(op, weight), dim[1], true, op_acl(op, seed_of(op)),
+            op_acl(op, no_offset(op)), 0, op_out(op, drawn));
     op_copy(op, y, drawn);
 }
 
