@@ -35,6 +35,7 @@ suite atc-tests "$python" -m pytest -q -x --timeout 300 -p no:cacheprovider test
 suite dist-tests "$python" -m pytest -q -x --timeout 300 -p no:cacheprovider tests/distributed
 suite offline-models "$python" -m pytest -q -x --timeout 300 -p no:cacheprovider tests/om
 suite onnx-operators "$python" tests/onnx/node_tests.py --quick
+suite onnx-versions "$python" -m pytest -q --timeout 300 -p no:cacheprovider tests/onnx
 suite hugging-face "$python" -m pytest -q --timeout 300 -p no:cacheprovider tests/hf
 suite first-run "$python" examples/first_run.py
 suite run-ddp "$python" examples/ddp.py --ranks 1,2,8 --epochs 4

@@ -95,7 +95,7 @@ static void sample_piece(void *arg, int64_t begin, int64_t end)
             x = s->mode == 'n' ? rintf(x) : x;
             x = fminf(fmaxf(x, -1e9f), 1e9f);
             float low = s->corners ? 0 : -0.5f, high = s->corners ? n - 1 : n - 0.5f;
-            if (x < low || x > high)
+            if (s->mode != 'c' && (x < low || x > high)) /* of a cubic, each tap is brought inside instead */
                 x = s->outside == OUTSIDE_BORDER       ? fminf(fmaxf(x, 0), n - 1)
                     : s->outside == OUTSIDE_REFLECTION ? reflect(x, low, high)
                                                        : x;
