@@ -460,6 +460,10 @@ int executable_execute(struct executable *e, const struct model_buffer *input, c
     if (device != e->device)
         return fail(ACL_ERROR_GE_PARAM_INVALID, "the model was loaded on device %d, but the thread's device is %d",
                     e->device, device);
+    bool captures;
+    if (stream_inspect(e->recorder, &captures) == ACL_ERROR_RT_INVALID_HANDLE)
+        return fail(ACL_ERROR_GE_EXEC_MODEL_ID_INVALID, "device %d was reset since the model was loaded: load it again",
+                    e->device);
     struct turn t = {.e = e,
                      .input = input,
                      .output = output,

@@ -391,6 +391,28 @@ static void check_unload(const char *path)
     CHECK_EQ(aclrtDestroyStream(stream), 0);
 }
 
+/* A device that was reset takes the model's memory with it: an error, and the model can be loaded again. */
+static void check_reset(const char *path)
+{
+    uint32_t id;
+    CHECK_EQ(aclmdlLoadFromFile(path, &id), 0);
+    struct run r = make_run(2, 0);
+    CHECK_EQ(aclmdlExecute(id, r.in, r.out), 0);
+    CHECK_EQ(aclrtResetDeviceForce(0), 0);
+    CHECK_EQ(aclrtSetDevice(0), 0);
+    CHECK_EQ(aclmdlExecute(id, r.in, r.out), ACL_ERROR_GE_EXEC_MODEL_ID_INVALID);
+    CHECK_TEXT(aclGetRecentErrMsg(), "was reset since the model was loaded");
+    CHECK_EQ(aclmdlUnload(id), 0);
+    drop(r.in);
+    drop(r.out);
+    CHECK_EQ(aclmdlLoadFromFile(path, &id), 0);
+    r = make_run(2, 0);
+    CHECK_EQ(aclmdlExecute(id, r.in, r.out), 0);
+    check_run(&r, 2);
+    CHECK_EQ(aclmdlUnload(id), 0);
+    free_run(&r);
+}
+
 int main(void)
 {
     char path[3][64];
@@ -406,6 +428,7 @@ int main(void)
     check_range(path[RANGE]);
     check_threads(path[FIXED]);
     check_unload(path[FIXED]);
+    check_reset(path[FIXED]);
     for (int k = FIXED; k <= RANGE; k++)
         unlink(path[k]);
     CHECK_EQ(aclrtResetDevice(0), 0);
