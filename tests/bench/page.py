@@ -98,16 +98,22 @@ def slow(rows: list[dict]) -> list[str]:
 
 def beside(result: dict) -> list[str]:
     out = ["## Threads, memory, company", ""]
-    one = [[name, number(a), number(b), f"{a / b:.2f}"] for name, (a, b) in result["scaling"].items()]
-    out += table(["npu, µs", "1 thread", "all threads", "speed-up"], one)
-    out += table(["npu, µs", "alone", "between products of PyTorch's own threads", "ratio"],
-                 [[name, number(a), number(b), f"{a / b:.2f}"] for name, (a, b) in result["company"].items()])  # fmt: skip
-    out += table(["a step of cnn28x28_b64, ms", "alone", "two processes, each"],
-                 [[device, f"{a:.1f}", f"{b:.1f}"] for device, (a, b) in result["two_processes"].items()])  # fmt: skip
-    out += table(["attention, forward and backward: tokens", "MiB of device memory"],
-                 [[n, f"{b / 2**20:.1f}"] for n, b in result["attention_bytes"].items()])  # fmt: skip
-    took = result["import_seconds"]
-    return [*out, f"`import torch` takes {took['torch']:.2f} s, `import torch_npu` after it {took['torch_npu']:.2f} s.", ""]
+    if "scaling" in result:
+        one = [[name, number(a), number(b), f"{a / b:.2f}"] for name, (a, b) in result["scaling"].items()]
+        out += table(["npu, µs", "1 thread", "all threads", "speed-up"], one)
+    if "company" in result:
+        company = [[name, number(a), number(b), f"{a / b:.2f}"] for name, (a, b) in result["company"].items()]
+        out += table(["npu, µs", "alone", "between products of PyTorch's own threads", "ratio"], company)
+    if "two_processes" in result:
+        steps = [[device, f"{a:.1f}", f"{b:.1f}"] for device, (a, b) in result["two_processes"].items()]
+        out += table(["a step of cnn28x28_b64, ms", "alone", "two processes, each"], steps)
+    if "attention_bytes" in result:
+        sizes = [[str(n), f"{b / 2**20:.1f}"] for n, b in result["attention_bytes"].items()]
+        out += table(["attention, forward and backward: tokens", "MiB of device memory"], sizes)
+    if "import_seconds" in result:
+        took = result["import_seconds"]
+        out += [f"`import torch` takes {took['torch']:.2f} s, `import torch_npu` after it {took['torch_npu']:.2f} s.", ""]
+    return out
 
 
 def text(result: dict) -> str:
@@ -119,8 +125,7 @@ def text(result: dict) -> str:
     for family in dict.fromkeys(r["family"] for r in rest):
         own = [r for r in rest if r["family"] == family]
         out += [f"## {family.capitalize()}", "", f"Geometric mean {mean(ratios(own)):.2f}.", "", *cases(own)]
-    if "scaling" in result:
-        out += beside(result)
+    out += beside(result)
     out += [f"## Cases below {LEAST}", "", *slow(rows)]
     out += ["## Operators", "", "Ratios; * fell back to the CPU.", ""]
     for family in FAMILIES:
