@@ -7,7 +7,8 @@ A row is one line:
 
 name, the parameters of GetWorkspaceSize in order (``!`` written by the operator, ``?`` may be NULL), then the prepare
 function, optionally the family's code and detail (C expressions). ``#`` begins a comment. The family ``x.rows`` includes
-``ops/x.h``, which declares its prepare functions.
+``ops/x.h``, which declares its prepare functions. An operator that CANN has no name for is called ``anynpu_X``: it is declared
+in anynpu/operators.h and exported privately.
 
     rows.py --out DIR x.rows y.rows …     writes DIR/include/aclnnop/*.h, DIR/x_rows.c …, DIR/opapi.exports, DIR/row_cases.c
 """
@@ -58,7 +59,9 @@ class Row:
 
     @property
     def header(self) -> str:
-        return "aclnn_" + re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", self.name[5:]).lower() + ".h"
+        if self.name.startswith("anynpu_"):
+            return "anynpu/operators.h"
+        return "aclnnop/aclnn_" + re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", self.name[5:]).lower() + ".h"
 
     @property
     def prototypes(self) -> tuple[str, str]:
@@ -97,7 +100,7 @@ def parse(path: pathlib.Path) -> Family:
 
 
 def header(rows: list[Row]) -> str:
-    guard = "ACLNNOP_" + rows[0].header[:-2].upper() + "_H"
+    guard = re.sub(r"\W", "_", rows[0].header).upper()
     out = ["/* SPDX-License-Identifier: BSD-3-Clause */", f"#ifndef {guard}", f"#define {guard}", "",
            '#include "aclnn/acl_meta.h"', "", "#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
     for row in rows:
@@ -107,7 +110,7 @@ def header(rows: list[Row]) -> str:
 
 def definitions(family: Family) -> str:
     out = ["/* SPDX-License-Identifier: BSD-3-Clause */", f'#include "ops/{family.name}.h"', '#include "ops/plan.h"', ""]
-    out += [f'#include "aclnnop/{h}"' for h in sorted({r.header for r in family.rows})] + [""]
+    out += [f'#include "{h}"' for h in sorted({r.header for r in family.rows})] + [""]
     for row in family.rows:
         params = ", ".join(f'{{"{p.name}", \'{TYPES[p.type][3]}\', {int(p.output)}, {int(p.optional)}}}' for p in row.params)
         values = ", ".join(f"{{.{TYPES[p.type][2]} = {p.name}}}" for p in row.params)
@@ -131,7 +134,7 @@ def cases(families: list[Family]) -> str:
     """What tests/aclnn/rows.h describes: every operator, callable with an array of arguments."""
     rows = [row for family in families for row in family.rows]
     out = ["/* SPDX-License-Identifier: BSD-3-Clause */", '#include "aclnn/rows.h"', ""]
-    out += [f'#include "aclnnop/{h}"' for h in sorted({r.header for r in rows})] + [""]
+    out += [f'#include "{h}"' for h in sorted({r.header for r in rows})] + [""]
     table = []
     for row in rows:
         values = ", ".join(argument(i, p) for i, p in enumerate(row.params))
@@ -157,8 +160,9 @@ def main() -> None:
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("rows", type=pathlib.Path, nargs="+")
     args = parser.parse_args()
-    include = args.out / "include" / "aclnnop"
-    include.mkdir(parents=True, exist_ok=True)
+    include = args.out / "include"
+    for folder in ("aclnnop", "anynpu"):
+        (include / folder).mkdir(parents=True, exist_ok=True)
     exports, seen, headers = [], set(), {}
     families = [parse(path) for path in args.rows]
     for path, family in zip(args.rows, families):
@@ -171,7 +175,7 @@ def main() -> None:
         write(args.out / f"{family.name}_rows.c", definitions(family))
     for name, rows in headers.items():
         write(include / name, header(rows))
-    for stale in set(include.iterdir()) - {include / n for n in headers}:
+    for stale in set(include.glob("*/*.h")) - {include / n for n in headers}:
         stale.unlink()
     write(args.out / "row_cases.c", cases(families))
     write(args.out / "opapi.exports", "\n".join(sorted(exports)) + "\n")

@@ -53,6 +53,42 @@ static T TYPED(sigmoid)(T x)
     return TYPED(over)(1, 1 + FN(cexp)(-x));
 }
 
+/* e^x - 1 without the loss near 0 */
+static T TYPED(expm1)(T x)
+{
+    REAL a = RE(x), b = IM(x), half = FN(sin)(b / 2), grown = FN(exp)(a);
+    return b == 0 ? MAKE(FN(expm1)(a), b) : MAKE(FN(expm1)(a) * FN(cos)(b) - 2 * half * half, grown * FN(sin)(b));
+}
+
+/* log(1 + x): |1 + x|² - 1 = a (2 + a) + b² */
+static T TYPED(log1p)(T x)
+{
+    REAL a = RE(x), b = IM(x), part = a * (2 + a) + b * b;
+    bool small = FN(fabs)(a) < (REAL)0.5 && FN(fabs)(b) < (REAL)0.5;
+    return small ? MAKE(FN(log1p)(part) / 2, FN(atan2)(b, 1 + a)) : FN(clog)(1 + x);
+}
+
+static T TYPED(sinc)(T x)
+{
+    T t = TYPED(scaled)((REAL)0x1.921fb54442d18p1, x);
+    return x == 0 ? 1 : TYPED(over)(FN(csin)(t), t);
+}
+
+static T TYPED(logaddexp)(T x, T y)
+{
+    bool first = RE(x) != RE(x) || !(RE(y) > RE(x)); /* a NaN stays */
+    T top = first ? x : y, other = first ? y : x;
+    if (FN(fabs)(RE(top)) == (REAL)INFINITY && RE(top) != RE(other))
+        return top;
+    return top + TYPED(log1p)(FN(cexp)(other - top));
+}
+
+EXPAND1(exp2, T, FN(cexp)(TYPED(scaled)((REAL)0x1.62e42fefa39efp-1, x)))
+EXPAND1(expm1, T, TYPED(expm1)(x))
+EXPAND1(log1p, T, TYPED(log1p)(x))
+EXPAND1(sinc, T, TYPED(sinc)(x))
+EXPAND2(logaddexp, T, TYPED(logaddexp)(x, y))
+EXPAND3(lerp, T, x + TYPED(times)(z, y - x))
 EXPAND1(neg, T, -x)
 EXPAND1(sign, T, TYPED(sign)(x))
 EXPAND1(square, T, TYPED(times)(x, x))

@@ -104,6 +104,6 @@ static void block(int64_t n, char *const *data, const int64_t *step, const void 
 
 const struct elementwise_kernels ISA(elementwise_kernels) = {
     {&ISA(unary_kernels), &ISA(binary_kernels), &ISA(compare_kernels), &ISA(activation_kernels), &ISA(gradient_kernels),
-     &ISA(ternary_kernels)},
+     &ISA(ternary_kernels), &ISA(special_kernels), &ISA(special2_kernels)},
     block,
 };

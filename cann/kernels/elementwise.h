@@ -181,7 +181,44 @@ enum elementwise_op {
     TERNARY_SWIGLU_SECOND,
     TERNARY_WHERE, /* a: bool; copies b or c: one loop for each element size */
     TERNARY_END,
-    ELEMENTWISE_TABLES = 6,
+
+    SPECIAL_TABLE = 0x600, /* special functions of one operand */
+    SPECIAL_I0 = SPECIAL_TABLE,
+    SPECIAL_I0E,
+    SPECIAL_I1,
+    SPECIAL_I1E,
+    SPECIAL_J0,
+    SPECIAL_J1,
+    SPECIAL_Y0,
+    SPECIAL_Y1,
+    SPECIAL_K0,
+    SPECIAL_K0E,
+    SPECIAL_K1,
+    SPECIAL_K1E,
+    SPECIAL_SPHERICAL_J0,
+    SPECIAL_AIRY,
+    SPECIAL_ERFCX,
+    SPECIAL_LOG_NDTR,
+    SPECIAL_ENTR,
+    SPECIAL_POLYGAMMA, /* d[0]: which derivative of digamma, ≥ 1 */
+
+    SPECIAL2_TABLE = 0x700, /* and of two */
+    SPECIAL_ZETA = SPECIAL2_TABLE,
+    SPECIAL_IGAMMA,
+    SPECIAL_IGAMMAC,
+    SPECIAL_CHEBYSHEV_T, /* polynomials: b is the degree */
+    SPECIAL_CHEBYSHEV_U,
+    SPECIAL_CHEBYSHEV_V,
+    SPECIAL_CHEBYSHEV_W,
+    SPECIAL_SHIFTED_T,
+    SPECIAL_SHIFTED_U,
+    SPECIAL_SHIFTED_V,
+    SPECIAL_SHIFTED_W,
+    SPECIAL_HERMITE_H,
+    SPECIAL_HERMITE_HE,
+    SPECIAL_LAGUERRE,
+    SPECIAL_LEGENDRE,
+    ELEMENTWISE_TABLES = 8,
 };
 
 /* Numbers that an operation takes beside its operands: floating types read d, integers i. */
@@ -205,6 +242,8 @@ ISA_DECLARE(const struct elementwise_table, compare_kernels);
 ISA_DECLARE(const struct elementwise_table, activation_kernels);
 ISA_DECLARE(const struct elementwise_table, gradient_kernels);
 ISA_DECLARE(const struct elementwise_table, ternary_kernels);
+ISA_DECLARE(const struct elementwise_table, special_kernels);
+ISA_DECLARE(const struct elementwise_table, special2_kernels);
 
 /* An operand's way between memory and the loop. */
 struct elementwise_operand {

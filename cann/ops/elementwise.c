@@ -20,7 +20,7 @@ struct call {
 
 static int operands_of(int op)
 {
-    static const int count[ELEMENTWISE_TABLES] = {1, 2, 2, 1, 2, 3};
+    static const int count[ELEMENTWISE_TABLES] = {1, 2, 2, 1, 2, 3, 1, 2};
     return count[op >> 8];
 }
 
@@ -144,7 +144,7 @@ static int compute_type(struct plan *plan, const struct call *c, const union op_
         return ACLNN_SUCCESS;
     /* mathematical functions take integers as floats */
     bool whole = category_of(*type) == CATEGORY_INT || category_of(*type) == CATEGORY_BOOL;
-    bool math = c->op < ACTIVATION_TABLE || c->op == ACTIVATION_SIGMOID;
+    bool math = c->op < ACTIVATION_TABLE || c->op == ACTIVATION_SIGMOID || c->op >= SPECIAL_TABLE;
     if (whole && math && !elementwise_has(c->op, ACL_INT32) && elementwise_has(c->op, wide)) {
         *type = c->op == COMPARE_ISCLOSE ? ACL_DOUBLE : dtype_is_float(out) ? out : wide;
         return ACLNN_SUCCESS;
@@ -218,6 +218,12 @@ static int choose(struct plan *plan, struct call *c, const struct op_row *row)
         c->op++;
     if ((c->op == BINARY_ADD_SCALED || c->op == BINARY_SUB_SCALED) && c->values.d[0] == 1.0)
         c->op--;
+    if (c->op == SPECIAL_POLYGAMMA) {
+        if (c->choice < 0)
+            return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "polygamma(n, x) does not support negative n.");
+        c->values.d[0] = (double)c->choice;
+        c->op = c->choice ? SPECIAL_POLYGAMMA : UNARY_DIGAMMA;
+    }
     if (c->op == COMPARE_ISCLOSE)
         c->values.d[2] = c->choice != 0;
     if (c->op == ACTIVATION_SILU || c->op == GRADIENT_SILU)

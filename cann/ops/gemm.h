@@ -19,6 +19,11 @@ struct gemm_scale {
 void plan_gemm(struct plan *plan, struct view *c, struct view *a, struct view *b, const struct view *cin,
                const struct gemm_scale *scale);
 
+/* The same for complex numbers (complex64, complex128; all of one type). cin, alpha and beta may be NULL: none, 1, 1.
+ */
+int plan_gemm_complex(struct plan *plan, struct view *c, struct view *a, struct view *b, struct view *cin,
+                      const aclScalar *alpha, const aclScalar *beta);
+
 /* Adds what makes v readable as that type: v itself when it is; else a dense temporary in v's own order of strides,
  * where what v repeats (stride 0) is stored once. */
 struct view *plan_dense(struct plan *plan, struct view *v, aclDataType dtype);

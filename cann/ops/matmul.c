@@ -4,8 +4,9 @@
 
 #include "ops/gemm.h"
 
-static const aclDataType types[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16,  ACL_DOUBLE, ACL_INT8,   ACL_INT16,
-                                    ACL_INT32, ACL_INT64,   ACL_UINT8, ACL_UINT16, ACL_UINT32, ACL_UINT64};
+static const aclDataType types[] = {ACL_FLOAT,  ACL_FLOAT16, ACL_BF16,      ACL_DOUBLE,    ACL_INT8,
+                                    ACL_INT16,  ACL_INT32,   ACL_INT64,     ACL_UINT8,     ACL_UINT16,
+                                    ACL_UINT32, ACL_UINT64,  ACL_COMPLEX64, ACL_COMPLEX128};
 enum { TYPES = sizeof types / sizeof types[0] };
 
 /* Parameters a and b are multiplied, out is written: floats of any kinds, or one type of integer. */
@@ -49,8 +50,6 @@ static void insert_one(struct view *v, int32_t at)
     v->stride[at] = 0;
 }
 
-static const struct gemm_scale plain = {.alpha = 1, .alpha_int = 1};
-
 static struct gemm_scale scale_of(const aclScalar *alpha, const aclScalar *beta)
 {
     struct gemm_scale s = {.alpha = 1, .beta = 1, .alpha_int = 1, .beta_int = 1};
@@ -63,6 +62,17 @@ static struct gemm_scale scale_of(const aclScalar *alpha, const aclScalar *beta)
         s.beta_int = scalar_int(beta);
     }
     return s;
+}
+
+/* out = alpha a b + beta added, whatever the type; added, alpha and beta may be NULL: none, 1, 1. */
+static int multiply(struct plan *plan, struct view *out, struct view *a, struct view *b, struct view *added,
+                    const aclScalar *alpha, const aclScalar *beta)
+{
+    if (dtype_is_complex(out->dtype))
+        return view_count(out) ? plan_gemm_complex(plan, out, a, b, added, alpha, beta) : ACLNN_SUCCESS;
+    struct gemm_scale scale = scale_of(alpha, beta);
+    plan_gemm(plan, out, a, b, added, &scale);
+    return ACLNN_SUCCESS;
 }
 
 int prepare_matmul(struct plan *plan, const struct op_row *row, const union op_value *arg)
@@ -112,8 +122,7 @@ int prepare_matmul(struct plan *plan, const struct op_row *row, const union op_v
         insert_one(out, out->rank);
     if (vector_a)
         insert_one(out, out->rank - 1);
-    plan_gemm(plan, out, a, b, NULL, &plain);
-    return ACLNN_SUCCESS;
+    return multiply(plan, out, a, b, NULL, NULL, NULL);
 }
 
 int prepare_mv(struct plan *plan, const struct op_row *row, const union op_value *arg)
@@ -128,8 +137,7 @@ int prepare_mv(struct plan *plan, const struct op_row *row, const union op_value
     TRY(plan_check_shape(plan, 2, 1, a->dim));
     insert_one(x, 1);
     insert_one(out, 1);
-    plan_gemm(plan, out, a, x, NULL, &plain);
-    return ACLNN_SUCCESS;
+    return multiply(plan, out, a, x, NULL, NULL, NULL);
 }
 
 int prepare_dot(struct plan *plan, const struct op_row *row, const union op_value *arg)
@@ -146,8 +154,7 @@ int prepare_dot(struct plan *plan, const struct op_row *row, const union op_valu
     insert_one(x, 1);
     insert_one(out, 0);
     insert_one(out, 0);
-    plan_gemm(plan, out, a, x, NULL, &plain);
-    return ACLNN_SUCCESS;
+    return multiply(plan, out, a, x, NULL, NULL, NULL);
 }
 
 int prepare_ger(struct plan *plan, const struct op_row *row, const union op_value *arg)
@@ -159,8 +166,7 @@ int prepare_ger(struct plan *plan, const struct op_row *row, const union op_valu
     TRY(plan_check_shape(plan, 2, 2, (int64_t[]){a->dim[0], b->dim[0]}));
     insert_one(a, 1);
     insert_one(b, 0);
-    plan_gemm(plan, plan_view(plan, arg[2].tensor), a, b, NULL, &plain);
-    return ACLNN_SUCCESS;
+    return multiply(plan, plan_view(plan, arg[2].tensor), a, b, NULL, NULL, NULL);
 }
 
 /* The matrix to be added broadcasts to the result. */
@@ -193,7 +199,6 @@ int prepare_add_product(struct plan *plan, const struct op_row *row, const union
     int64_t dim[3] = {a->dim[0], a->dim[rank - 2], b->dim[rank - 1]}, *shape = dim + 3 - out_rank;
     TRY(plan_check_shape(plan, o, out_rank, shape));
     TRY(check_added(plan, row, arg, 0, out_rank, shape));
-    struct gemm_scale scale = scale_of(arg[4].scalar, arg[3].scalar);
     if (kind == ADD_ADDBMM) { /* one product over batch and k: a as [m][batch][k] */
         struct view *turned = plan_alias(plan, a, 0), *left, *right = plan_contiguous(plan, b, b->dtype);
         turned->dim[0] = a->dim[1];
@@ -210,8 +215,7 @@ int prepare_add_product(struct plan *plan, const struct op_row *row, const union
         a = left;
         b = right;
     }
-    plan_gemm(plan, out, a, b, plan_view(plan, arg[0].tensor), &scale);
-    return ACLNN_SUCCESS;
+    return multiply(plan, out, a, b, plan_view(plan, arg[0].tensor), arg[4].scalar, arg[3].scalar);
 }
 
 int prepare_addmv(struct plan *plan, const struct op_row *row, const union op_value *arg)
@@ -225,12 +229,10 @@ int prepare_addmv(struct plan *plan, const struct op_row *row, const union op_va
         return bad_product(plan, a, x);
     TRY(plan_check_shape(plan, 5, 1, a->dim));
     TRY(check_added(plan, row, arg, 0, 1, a->dim));
-    struct gemm_scale scale = scale_of(arg[3].scalar, arg[4].scalar);
     insert_one(self, self->rank);
     insert_one(x, 1);
     insert_one(out, 1);
-    plan_gemm(plan, out, a, x, self, &scale);
-    return ACLNN_SUCCESS;
+    return multiply(plan, out, a, x, self, arg[3].scalar, arg[4].scalar);
 }
 
 int prepare_addr(struct plan *plan, const struct op_row *row, const union op_value *arg)
@@ -243,11 +245,10 @@ int prepare_addr(struct plan *plan, const struct op_row *row, const union op_val
     int64_t shape[] = {a->dim[0], b->dim[0]};
     TRY(plan_check_shape(plan, o, 2, shape));
     TRY(check_added(plan, row, arg, 0, 2, shape));
-    struct gemm_scale scale = scale_of(arg[4].scalar, arg[3].scalar);
     insert_one(a, 1);
     insert_one(b, 0);
-    plan_gemm(plan, plan_view(plan, arg[o].tensor), a, b, plan_view(plan, arg[0].tensor), &scale);
-    return ACLNN_SUCCESS;
+    return multiply(plan, plan_view(plan, arg[o].tensor), a, b, plan_view(plan, arg[0].tensor), arg[4].scalar,
+                    arg[3].scalar);
 }
 
 int prepare_gemm(struct plan *plan, const struct op_row *row, const union op_value *arg)
@@ -270,6 +271,8 @@ int prepare_gemm(struct plan *plan, const struct op_row *row, const union op_val
     TRY(plan_check_shape(plan, 7, 2, shape));
     TRY(check_added(plan, row, arg, 2, 2, shape));
     struct gemm_scale scale = {arg[3].d, arg[4].d, (int64_t)arg[3].d, (int64_t)arg[4].d};
+    if (dtype_is_complex(v[0]->dtype))
+        return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "%s takes no complex numbers.", row->name);
     plan_gemm(plan, plan_view(plan, arg[7].tensor), v[0], v[1], plan_view(plan, arg[2].tensor), &scale);
     return ACLNN_SUCCESS;
 }

@@ -100,6 +100,8 @@ static int cost_of(int op, aclDataType type)
     bool wide = type == ACL_DOUBLE;
     if (dtype_is_complex(type))
         return 20;
+    if (op >= SPECIAL_TABLE)
+        return 400;
     if (op == UNARY_ERFINV || op == UNARY_LGAMMA || op == UNARY_DIGAMMA || op == UNARY_SINC || op == UNARY_NDTRI ||
         op == UNARY_LOGIT)
         return 40;
@@ -222,7 +224,8 @@ static int wrap(struct plan *plan, struct step *s, int op, aclDataType compute, 
     const struct elementwise_kernels *kernels = ISA_PICK(elementwise_kernels);
     const struct types t = {compute, loop_type(op, compute), ISA_PICK(copy_kernels)};
     const aclDataType result = answers_bool(op) ? ACL_BOOL : t.loop;
-    const bool repeats = op >> 8 == BINARY_TABLE >> 8 || op >> 8 == COMPARE_TABLE >> 8;
+    const bool repeats =
+        op >> 8 == BINARY_TABLE >> 8 || op >> 8 == COMPARE_TABLE >> 8 || op >> 8 == SPECIAL2_TABLE >> 8;
     bool plain = s->flat && out->dtype == result;
     int zeros = 0;
     s->loop = find_loop(kernels, op, t.loop);

@@ -73,7 +73,9 @@ def test_fusion_attention_layouts_and_gradients(layout, kv_heads):
     left_out = torch.rand(b, 1, s, skv) < 0.3
     left_out[..., 0] = False
     forms = {
-        "BNSD": lambda x: x, "BSND": lambda x: x.transpose(1, 2), "BSH": lambda x: x.transpose(1, 2).flatten(2),
+        "BNSD": lambda x: x,
+        "BSND": lambda x: x.transpose(1, 2),
+        "BSH": lambda x: x.transpose(1, 2).flatten(2),
         "SBH": lambda x: x.permute(2, 0, 1, 3).flatten(2),
     }
     on_cpu = [x.clone().requires_grad_() for x in (q, k, v)]
@@ -124,3 +126,60 @@ def test_fusion_attention_refuses_what_it_does_not_know():
         torch_npu.npu_fusion_attention(q, q, q, 1, "XYZ")
     with pytest.raises(NotImplementedError, match="not implemented for NPU"):
         torch_npu.npu_fusion_attention(q, q, q, 1, "BNSD", sparse_mode=6)
+
+
+def test_scatter_update():
+    cache, new = torch.randn(3, 2, 6, 4).transpose(1, 3), torch.randn(3, 4, 2, 2)
+    where = torch.tensor([1, 4, 0])
+    want = cache.clone()
+    for i, at in enumerate(where.tolist()):
+        want[i, :, at : at + 2] = new[i]
+    got = torch_npu.scatter_update(*to_npu(cache, where, new), 2)
+    torch.testing.assert_close(got.cpu(), want)
+    mine = cache.npu()
+    rows = torch.tensor([[2, 1], [0, 4], [1, 0]])
+    torch_npu.scatter_update_(mine, *to_npu(rows, new), -2)
+    want = cache.clone()
+    for i, (row, at) in enumerate(rows.tolist()):
+        want[row, :, at : at + 2] = new[i]
+    torch.testing.assert_close(mine.cpu(), want)
+    with pytest.raises(RuntimeError, match="do not fit axis 0"):
+        torch_npu.scatter_update(*to_npu(cache, where, new), 0)
+
+
+def test_one_hot():
+    x = torch.tensor([[5, 3, 2], [1, 0, -1]]).t()
+    got = torch_npu.npu_one_hot(x.npu(), depth=5, on_value=2, off_value=-1).cpu()
+    assert got.dtype == torch.float32 and got.shape == (3, 2, 5)
+    for i in range(3):
+        for j in range(2):
+            assert got[i, j].tolist() == [2.0 if d == x[i, j] else -1.0 for d in range(5)]
+    torch.testing.assert_close(
+        torch_npu.npu_one_hot(x.npu(), 0, 5).cpu(), torch_npu.npu_one_hot(x.npu(), -1, 5).cpu().movedim(-1, 0)
+    )
+
+
+def test_top_k_top_p():
+    torch.manual_seed(3)
+    logits, p, k = torch.randn(50, 8).t(), torch.rand(8), torch.randint(1, 51, (8,))
+    for use_p, use_k in ((True, True), (True, False), (False, True)):
+        got = torch_npu.npu_top_k_top_p(logits.npu(), p.npu() if use_p else None, k.npu() if use_k else None).cpu()
+        for row in range(8):
+            order = logits[row].argsort(descending=True)
+            keep = order[: k[row]] if use_k else order
+            if use_p:
+                chance = logits[row][keep].softmax(-1)
+                before = chance.cumsum(-1) - chance
+                keep = keep[before < p[row]]
+            want = torch.full((50,), float("-inf"))
+            want[keep] = logits[row][keep]
+            torch.testing.assert_close(got[row], want)
+
+
+def test_small_ones():
+    x = torch.randn(4, 6).t()
+    torch.testing.assert_close(torch_npu.npu_mish(x.npu()).cpu(), F.mish(x))
+    turned = torch_npu.npu_transpose(x.npu(), [1, 0])
+    assert turned.is_contiguous() and torch.equal(turned.cpu(), x.t())
+    assert torch.equal(torch_npu.npu_broadcast(x[:1].npu(), [3, 4]).cpu(), x[:1].expand(3, 4))
+    assert torch.equal(torch_npu.npu_sort_v2(x.npu(), 0, True).cpu(), x.sort(0, True).values)

@@ -2,6 +2,7 @@
 """Matrix products on the NPU against PyTorch's CPU results: every type, transposed and strided operands, empty and long
 inner dimensions, in-place and out= forms, gradients, errors; nothing falls back."""
 
+import functools
 import warnings
 
 import pytest
@@ -200,3 +201,19 @@ def test_errors(call: object, text: str) -> None:
     with pytest.raises(RuntimeError) as npu:
         call(lambda *shape: torch.ones(shape, device="npu"))
     assert text in str(npu.value)
+
+
+def test_complex_products() -> None:
+    """Complex numbers, conjugated views and scales among them."""
+    for dtype in (torch.complex64, torch.complex128):
+        a, b, c = (torch.randn(2, n, m, dtype=dtype) for n, m in ((3, 4), (4, 5), (3, 5)))
+        x, y, z = a.npu(), b.npu(), c.npu()
+        near = functools.partial(torch.testing.assert_close, rtol=1e-5, atol=1e-5)
+        near((x @ y).cpu(), a @ b)
+        near((x[0] @ y[0]).cpu(), a[0] @ b[0])
+        near((x.mT.conj() @ z).cpu(), a.mT.conj() @ c)
+        near(torch.baddbmm(z, x, y, alpha=2 + 1j, beta=0.5).cpu(), torch.baddbmm(c, a, b, alpha=2 + 1j, beta=0.5))
+        near(torch.addmm(z[0, 0], x[0], y[0], beta=1j).cpu(), torch.addmm(c[0, 0], a[0], b[0], beta=1j))
+        near(torch.vdot(x[0, 0], x[1, 0]).cpu(), torch.vdot(a[0, 0], a[1, 0]))
+        near(torch.dot(x[0, 0].conj(), x[1, 0]).cpu(), torch.dot(a[0, 0].conj(), a[1, 0]))
+        near(torch.mv(x[0], y[0, :, 0]).cpu(), torch.mv(a[0], b[0, :, 0]))

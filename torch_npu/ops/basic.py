@@ -126,10 +126,95 @@ def npu_clear_float_status(self: Tensor, mode: int = 0) -> Tensor:
     return torch.zeros(8, device=self.device)
 
 
+def scatter_update(self: Tensor, indices: Tensor, updates: Tensor, axis: int) -> Tensor:
+    """A copy of self with updates written at positions of one axis: see scatter_update_."""
+    return scatter_update_(self.clone(), indices, updates, axis)
+
+
+def scatter_update_(self: Tensor, indices: Tensor, updates: Tensor, axis: int) -> Tensor:
+    """Writes updates[i] into self[i] (a cache of keys or values) from position indices[i] of the axis on, in place.
+
+    indices: (n,), or (n, 2) with the row of self before the position. axis is not the first; updates (n, …) has self's other
+    sizes.
+    """
+    axis %= self.dim()
+    if axis == 0 or updates.dim() != self.dim() or indices.dim() not in (1, 2) or indices.size(0) != updates.size(0):
+        raise RuntimeError(
+            f"scatter_update: indices {tuple(indices.shape)} and updates {tuple(updates.shape)} do not fit axis {axis} of a "
+            f"tensor of size {tuple(self.shape)}."
+        )
+    n, steps = updates.size(0), updates.size(axis)
+    if indices.dim() == 1:
+        rows, start = torch.arange(n, device=self.device), indices.long()
+    else:
+        rows, start = indices.long().unbind(1)
+    places = start[:, None] + torch.arange(steps, device=self.device)
+    self.movedim(axis, 1).index_put_((rows[:, None], places), updates.movedim(axis, 1).to(self.dtype))
+    return self
+
+
+def npu_one_hot(
+    self: Tensor, num_classes: int = -1, depth: int = 1, on_value: float = 1, off_value: float = 0
+) -> Tensor:
+    """float32 with on_value where the new axis of size depth equals self's element, off_value elsewhere.
+
+    num_classes is where the axis goes (-1: behind the others). Elements outside of 0 … depth − 1 are on nowhere.
+    """
+    axis = num_classes if num_classes >= 0 else self.dim() + 1 + num_classes
+    on = self.unsqueeze(-1) == torch.arange(depth, device=self.device)
+    hot = torch.full(on.shape, float(off_value), device=self.device).masked_fill(on, float(on_value))
+    return hot.movedim(-1, axis)
+
+
+def npu_top_k_top_p(logits: Tensor, p: Tensor | None = None, k: Tensor | None = None) -> Tensor:
+    """logits (batch, words) with −inf for all but the k largest of a row, and of those but the fewest whose probabilities
+    reach p (Holtzman et al., 2020); p and k have one element a row. The largest always stays.
+    """
+    if logits.dim() != 2 or any(t is not None and t.shape != logits.shape[:1] for t in (p, k)):
+        raise RuntimeError(
+            f"npu_top_k_top_p: logits {tuple(logits.shape)} must be (batch, words), p and k must have one element a row."
+        )
+    ordered, order = logits.sort(-1)
+    if k is not None:
+        last = ordered.gather(1, (logits.size(1) - k.long().clamp(1, logits.size(1))).unsqueeze(1))
+        ordered = ordered.masked_fill(ordered < last, float("-inf"))
+    if p is not None:
+        left_out = ordered.float().softmax(-1).cumsum(-1) <= 1 - p.float().unsqueeze(1)
+        left_out = left_out & (torch.arange(logits.size(1), device=logits.device) < logits.size(1) - 1)
+        ordered = ordered.masked_fill(left_out, float("-inf"))
+    return torch.empty_like(logits).scatter(1, order, ordered)
+
+
+def npu_mish(self: Tensor) -> Tensor:
+    return F.mish(self)
+
+
+def npu_transpose(self: Tensor, perm: list[int], require_contiguous: bool = True) -> Tensor:
+    turned = self.permute(perm)
+    return turned.contiguous() if require_contiguous else turned
+
+
+def npu_broadcast(self: Tensor, size: list[int]) -> Tensor:
+    return self.expand(size).clone()
+
+
+def npu_sort_v2(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
+    """The sorted values alone."""
+    return self.sort(dim, descending).values
+
+
 OPERATORS = {
     "npu_alloc_float_status(Tensor self) -> Tensor": npu_alloc_float_status,
     "npu_get_float_status(Tensor self, int mode=0) -> Tensor": npu_get_float_status,
     "npu_clear_float_status(Tensor self, int mode=0) -> Tensor": npu_clear_float_status,
+    "scatter_update(Tensor self, Tensor indices, Tensor updates, int axis) -> Tensor": scatter_update,
+    "scatter_update_(Tensor(a!) self, Tensor indices, Tensor updates, int axis) -> Tensor(a!)": scatter_update_,
+    "npu_one_hot(Tensor self, int num_classes=-1, int depth=1, Scalar on_value=1, Scalar off_value=0) -> Tensor": npu_one_hot,
+    "npu_top_k_top_p(Tensor logits, Tensor? p=None, Tensor? k=None) -> Tensor": npu_top_k_top_p,
+    "npu_mish(Tensor self) -> Tensor": npu_mish,
+    "npu_transpose(Tensor self, int[] perm, bool require_contiguous=True) -> Tensor": npu_transpose,
+    "npu_broadcast(Tensor self, int[] size) -> Tensor": npu_broadcast,
+    "npu_sort_v2(Tensor self, int dim=-1, bool descending=False) -> Tensor": npu_sort_v2,
     "npu_swiglu(Tensor self, int dim=-1) -> Tensor": npu_swiglu,
     "npu_geglu(Tensor self, int dim=-1, int approximate=1, bool activate_left=False) -> (Tensor, Tensor)": npu_geglu,
     "npu_gelu(Tensor self, *, str approximate='none') -> Tensor": npu_gelu,

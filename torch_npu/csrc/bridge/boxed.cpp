@@ -171,6 +171,19 @@ static void move_indices(IValue *args, const schema_fact *facts, int device)
     }
 }
 
+// Conjugates and negates in memory what is only marked; a marked result is the CPU's affair.
+static void resolve_bits(IValue *args, Scan *scan, const schema_fact *facts)
+{
+    for (int i = 0; i < facts->args; i++) {
+        if (!args[i].isTensor() || !args[i].unsafeToTensorImpl()->key_set().has_any(lazy_keys))
+            continue;
+        if (facts->written[i])
+            scan->fall_back = true;
+        else
+            args[i] = args[i].toTensor().resolve_conj().resolve_neg();
+    }
+}
+
 // ---- the kernel ----
 static IValue result_value(call *c, const IValue *args, int k)
 {
@@ -211,6 +224,8 @@ struct Boxed final : c10::OperatorKernel {
         Scan scan = scan_arguments(args, facts);
         if (C10_UNLIKELY(scan.cpu_index))
             move_indices(args, facts, scan.device);
+        if (C10_UNLIKELY(scan.lazy))
+            resolve_bits(args, &scan, facts);
         if (C10_LIKELY(!scan.fall_back) && !run(args, scan.device, stack))
             return;
         if (facts->composite) // PyTorch's own, made of operators that run here
@@ -220,9 +235,11 @@ struct Boxed final : c10::OperatorKernel {
     }
 
   private:
-    // True when the operator has to fall back.
+    // True when the operator has to fall back: also when this CANN lacks an operator that only the software one has.
     bool run(IValue *args, int device, torch::jit::Stack *stack)
     {
+        if (row->aclnn && row->aclnn->name[1] == 'n' && !aclnn_exists(row->aclnn))
+            return true;
         call c;
         call_begin(&c, row, facts, device);
         FreeCall free{&c};

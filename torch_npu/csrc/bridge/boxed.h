@@ -52,9 +52,12 @@ void fallback(const c10::OperatorHandle &op, c10::DispatchKeySet keys, torch::ji
 [[noreturn]] void raise_mixed_devices(const char *op);
 
 // Which device a call is on, from its tensors.
+inline constexpr c10::DispatchKeySet lazy_keys({c10::DispatchKey::Conjugate, c10::DispatchKey::Negative});
+
 struct Scan {
     int device = -1;
     bool fall_back = false, cpu_index = false;
+    bool lazy = false; // a tensor with the conjugate or negative bit (products see them, others never do)
 };
 void scan_foreign(Scan &scan, const c10::TensorImpl *impl, const schema_fact *facts); // a tensor that is not on an NPU
 
@@ -74,6 +77,8 @@ inline void scan_tensor(Scan &scan, const c10::TensorImpl *impl, const schema_fa
     }
     if (C10_UNLIKELY(!impl->has_storage() || to_acl(c10::typeMetaToScalarType(impl->dtype())) == ACL_DT_UNDEFINED))
         scan.fall_back = true;
+    if (C10_UNLIKELY(impl->key_set().has_any(lazy_keys)))
+        scan.lazy = true;
 }
 
 struct FreeCall {

@@ -165,7 +165,7 @@ static void open_operators(void)
 
 void *cann_symbol(const char *name)
 {
-    if (!loaded)
+    if (!loaded || (!cann.extension && !strncmp(name, "anynpu_", 7)))
         return NULL;
     pthread_once(&operators_once, open_operators);
     for (size_t i = 0; i < operator_count; i++) {

@@ -83,6 +83,28 @@ static inline Tensor *written(const Scalar &)
     return nullptr;
 }
 
+// Conjugates and negates in memory what is only marked.
+static inline bool lazy(const Tensor &t)
+{
+    return t.defined() && t.unsafeGetTensorImpl()->key_set().has_any(lazy_keys);
+}
+static inline bool lazy(const Scalar &)
+{
+    return false;
+}
+static inline Tensor &resolved(Tensor &t)
+{
+    return t;
+}
+static inline Tensor resolved(const Tensor &t)
+{
+    return lazy(t) ? t.resolve_conj().resolve_neg() : t;
+}
+static inline const Scalar &resolved(const Scalar &s)
+{
+    return s;
+}
+
 template <class Op, class Signature> struct Hot;
 
 template <class Op, class R, class... A> struct Hot<Op, R(A...)> {
@@ -93,6 +115,13 @@ template <class Op, class R, class... A> struct Hot<Op, R(A...)> {
         Scan s;
         const schema_fact *facts = row->schema;
         (scan(s, a, facts), ...);
+        if (C10_UNLIKELY(s.lazy)) {
+            bool marked = false; // a result
+            ((marked = marked || (written(a) && lazy(a))), ...);
+            if (!marked)
+                return run(resolved(a)...);
+            s.fall_back = true;
+        }
         if (C10_LIKELY(!s.fall_back)) {
             int device = s.device < 0 ? current_device() : s.device;
             call c;

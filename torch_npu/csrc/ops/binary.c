@@ -370,7 +370,6 @@ enum {
     LOGIC = TAKES_ANY | TAKES_COMPLEX | GIVES_BOOL,
     BITS = TAKES_INT | TAKES_BOOL | TAKES_WIDE | SWAPPED,
     SHIFT = TAKES_INT,
-    MATH = TAKES_ALL | GIVES_FLOAT,
 };
 
 static const struct aten_row rows[] = {
@@ -425,7 +424,7 @@ static const struct aten_row rows[] = {
     PLAIN_INPLACE("atan2", atan2_, MATH),
     PLAIN_INPLACE("heaviside", heaviside, TAKES_ANY | SAME_TYPE),
     PLAIN_INPLACE("gcd", gcd, TAKES_INT),
-    PLAIN("logaddexp", logaddexp, TAKES_FLOAT),
+    PLAIN("logaddexp", logaddexp, TAKES_FLOAT | TAKES_COMPLEX),
     PLAIN("logaddexp2", logaddexp2, TAKES_FLOAT),
     ROW("xlogy.Tensor", xlogy, MATH),
     ROW("xlogy_.Tensor", xlogy, MATH),

@@ -136,8 +136,7 @@ static int run_complex(struct call *c, const struct aten_row *row)
     return launch(c, row->aclnn, (union aclnn_value[]){{.t = in[0]}, {.t = in[1]}, {.t = out}});
 }
 
-/* The real (0) or imaginary (1) part as a view of the same memory. */
-static const struct npu_tensor *part_of(struct call *c, const struct npu_tensor *t, int which)
+struct npu_tensor *part_of(struct call *c, const struct npu_tensor *t, int which)
 {
     int64_t stride[16];
     for (int32_t i = 0; i < t->rank; i++)
@@ -345,7 +344,7 @@ static int run_lerp(struct call *c, const struct aten_row *row)
     for (int k = 1; k < n; k++)
         if (in[k]->dtype != in[0]->dtype)
             return CALL_FALLBACK;
-    if (!takes_type(row->code, in[0]->dtype) || (scalar && weight.kind == SCALAR_COMPLEX))
+    if (!takes_type(row->code, in[0]->dtype) || (scalar && weight.kind == SCALAR_COMPLEX && !is_complex(in[0]->dtype)))
         return CALL_FALLBACK;
     int64_t size[16];
     int32_t rank = broadcast_shape(c, in, n, size);
@@ -361,8 +360,6 @@ static int run_lerp(struct call *c, const struct aten_row *row)
 /* ---- rows ---- */
 
 enum {
-    MATH = TAKES_ALL | GIVES_FLOAT,
-    COMPLEX_MATH = MATH | TAKES_COMPLEX,
     TEST = TAKES_ANY | GIVES_BOOL,
     COMPLEX_TEST = TEST | TAKES_COMPLEX,
 };
@@ -370,11 +367,6 @@ enum {
 /* functional, in-place, out= of an adapter of its own */
 #define THREE(name, inplace, out, run, op, code)                                                                       \
     {name, run, op, code, true}, {inplace, run, op, code, true},                                                       \
-    {                                                                                                                  \
-        out, run, op, code, true                                                                                       \
-    }
-#define PAIR(name, out, run, op, code)                                                                                 \
-    {name, run, op, code, true},                                                                                       \
     {                                                                                                                  \
         out, run, op, code, true                                                                                       \
     }
@@ -424,12 +416,12 @@ static const struct aten_row rows[] = {
     UNARY("sqrt", ACLNN("aclnnSqrt", "TT"), COMPLEX_MATH),
     UNARY("rsqrt", ACLNN("aclnnRsqrt", "TT"), COMPLEX_MATH),
     UNARY("exp", ACLNN("aclnnExp", "TT"), COMPLEX_MATH),
-    UNARY("exp2", ACLNN("aclnnExp2", "TT"), MATH),
-    UNARY("expm1", ACLNN("aclnnExpm1", "TT"), MATH),
+    UNARY("exp2", ACLNN("aclnnExp2", "TT"), COMPLEX_MATH),
+    UNARY("expm1", ACLNN("aclnnExpm1", "TT"), COMPLEX_MATH),
     UNARY("log", ACLNN("aclnnLog", "TT"), COMPLEX_MATH),
     UNARY("log2", ACLNN("aclnnLog2", "TT"), COMPLEX_MATH),
     UNARY("log10", ACLNN("aclnnLog10", "TT"), COMPLEX_MATH),
-    UNARY("log1p", ACLNN("aclnnLog1p", "TT"), MATH),
+    UNARY("log1p", ACLNN("aclnnLog1p", "TT"), COMPLEX_MATH),
     UNARY("sin", ACLNN("aclnnSin", "TT"), COMPLEX_MATH),
     UNARY("cos", ACLNN("aclnnCos", "TT"), COMPLEX_MATH),
     UNARY("tan", ACLNN("aclnnTan", "TT"), COMPLEX_MATH),
@@ -447,7 +439,7 @@ static const struct aten_row rows[] = {
     UNARY("erfinv", ACLNN("aclnnErfinv", "TT"), MATH),
     UNARY("lgamma", ACLNN("aclnnLgamma", "TT"), MATH),
     UNARY("digamma", ACLNN("aclnnDigamma", "TT"), MATH),
-    UNARY("sinc", ACLNN("aclnnSinc", "TT"), MATH),
+    UNARY("sinc", ACLNN("aclnnSinc", "TT"), COMPLEX_MATH),
     UNARY("bitwise_not", ACLNN("aclnnBitwiseNot", "TT"), TAKES_INT | TAKES_BOOL),
     UNARY("logical_not", ACLNN("aclnnLogicalNot", "TT"), COMPLEX_TEST),
     {"isnan", run_isnan, &ne_tensor, COMPLEX_TEST, true},
@@ -475,8 +467,8 @@ static const struct aten_row rows[] = {
     THREE("clamp_max.Tensor", "clamp_max_.Tensor", "clamp_max.Tensor_out", run_clamp_tensor, &clamp_max_tensor,
           TAKES_ANY | BOUND_HIGH),
     PAIR("where.self", "where.self_out", run_where, &where, 0),
-    THREE("lerp.Scalar", "lerp_.Scalar", "lerp.Scalar_out", run_lerp, &lerps, TAKES_FLOAT),
-    THREE("lerp.Tensor", "lerp_.Tensor", "lerp.Tensor_out", run_lerp, &lerp, TAKES_FLOAT),
+    THREE("lerp.Scalar", "lerp_.Scalar", "lerp.Scalar_out", run_lerp, &lerps, TAKES_FLOAT | TAKES_COMPLEX),
+    THREE("lerp.Tensor", "lerp_.Tensor", "lerp.Tensor_out", run_lerp, &lerp, TAKES_FLOAT | TAKES_COMPLEX),
     THREE("addcmul", "addcmul_", "addcmul.out", run_addc, &addcmul, TAKES_REAL | TAKES_COMPLEX),
     THREE("addcdiv", "addcdiv_", "addcdiv.out", run_addc, &addcdiv, TAKES_FLOAT | TAKES_COMPLEX),
     {"masked_fill_.Scalar", run_masked_fill, masked_fill_scalar, TAKES_ANY | TAKES_COMPLEX, true},

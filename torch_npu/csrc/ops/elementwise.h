@@ -63,6 +63,20 @@ int run_pointwise(struct call *c, const struct aten_row *row);
 enum { OPERANDS_SHIFT = 12 }; /* row code: n - 1 */
 #define OPERANDS(n) (((n)-1) << OPERANDS_SHIFT)
 
+enum {
+    MATH = TAKES_ALL | GIVES_FLOAT,
+    COMPLEX_MATH = MATH | TAKES_COMPLEX,
+};
+
+/* The real (0) or imaginary (1) parts of complex numbers, as a view of the same memory (elementwise.c). */
+struct npu_tensor *part_of(struct call *c, const struct npu_tensor *t, int which);
+
+/* Rows of an operator's functional and out= overloads, with an adapter. */
+#define PAIR(name, out, run, op, code)                                                                                 \
+    {name, run, op, code, true},                                                                                       \
+    {                                                                                                                  \
+        out, run, op, code, true                                                                                       \
+    }
 /* Rows of an operator's functional, in-place and out= overloads. */
 #define UNARY(name, op, code)                                                                                          \
     {name, run_pointwise, &(struct aclnn)op, code, true}, {name "_", run_pointwise, &(struct aclnn)op, code, true},    \

@@ -64,10 +64,15 @@ static int run_isin(struct call *c, const struct aten_row *row)
     const struct npu_tensor *x = arg_tensor(c, 0), *tests = arg_tensor(c, 1);
     bool invert = arg_bool(c, 3, false);
     int64_t n = tensor_numel(tests), one = 1;
+    bool half = x->dtype == ACL_FLOAT16 || x->dtype == ACL_BF16;
     if (x->device < 0 || tests->device < 0 || x->dtype != tests->dtype || x->rank > 16 ||
-        !(x->dtype == ACL_FLOAT || x->dtype == ACL_DOUBLE || takes_type(TAKES_INT, x->dtype)))
+        !(half || x->dtype == ACL_FLOAT || x->dtype == ACL_DOUBLE || takes_type(TAKES_INT, x->dtype)))
         return CALL_FALLBACK;
     struct npu_tensor *out = result(c, 0, ACL_BOOL, x->rank, x->size);
+    if (half) {
+        x = cast(c, x, ACL_FLOAT);
+        tests = cast(c, tests, ACL_FLOAT);
+    }
     struct npu_scalar last = {.kind = SCALAR_INT, .i = n - 1, .d = {(double)(n - 1)}},
                       value = {.kind = SCALAR_BOOL, .i = invert};
     if (!tensor_numel(x))

@@ -303,6 +303,51 @@ static int run_scatter(struct call *c, const struct aten_row *row)
     return index_launch(c, op, v, CALL_RUNTIME_ERROR);
 }
 
+/* self, dim, index, source, reduce, include_self: a scatter whose index is the same along all other dimensions */
+static int run_index_reduce(struct call *c, const struct aten_row *row)
+{
+    const struct npu_tensor *self = arg_tensor(c, 0), *index = arg_tensor(c, 2), *src = arg_tensor(c, 3), *out = self;
+    bool in_place = row->code & IN_PLACE;
+    int32_t dim = wrap_dim(c, arg_int(c, 1, 0), self->rank);
+    if (dim < 0)
+        return CALL_ERROR;
+    const char *name = arg_string(c, 4);
+    int reduce = !strcmp(name, "prod")   ? REDUCE_MUL
+                 : !strcmp(name, "mean") ? REDUCE_MEAN
+                 : !strcmp(name, "amax") ? REDUCE_MAX
+                 : !strcmp(name, "amin") ? REDUCE_MIN
+                                         : -1;
+    if (reduce < 0 || !self->rank || self->rank > 16 || src->rank != self->rank || index->rank != 1 ||
+        (index->dtype != ACL_INT64 && index->dtype != ACL_INT32) || src->dtype != self->dtype ||
+        src->size[dim] != index->size[0] || !indexes_with_sum(self->dtype) || is_complex(self->dtype) ||
+        self->dtype == ACL_BOOL || index->device < 0)
+        return CALL_FALLBACK;
+    int64_t stride[16] = {0};
+    for (int32_t d = 0; d < self->rank; d++)
+        if (d != dim && src->size[d] != self->size[d])
+            return CALL_FALLBACK;
+    if (in_place) {
+        if (check_no_overlap(c, self))
+            return CALL_ERROR;
+        src = apart(c, src, self);
+        index = apart(c, index, self);
+    } else {
+        out = result(c, 0, self->dtype, self->rank, self->size);
+    }
+    if (call_failed(c))
+        return CALL_ERROR;
+    index = cast(c, index, ACL_INT64);
+    stride[dim] = index->stride[0];
+    if (!tensor_numel(src))
+        return in_place ? CALL_OK : copy_tensor(c, out, self);
+    index = contiguous(c, view_of(c, index, src->rank, src->size, stride, index->offset));
+    return index_launch(
+        c, in_place ? &reduce_in : &reduce_out,
+        (union aclnn_value[]){
+            {.t = self}, {.i = dim}, {.t = index}, {.t = src}, {.i = reduce}, {.i = arg_bool(c, 5, true)}, {.t = out}},
+        CALL_INDEX_ERROR);
+}
+
 static int run_scatter_reduce(struct call *c, const struct aten_row *row)
 {
     const struct npu_tensor *self = arg_tensor(c, 0), *index = arg_tensor(c, 2), *src = arg_tensor(c, 3), *out = self;
@@ -550,6 +595,9 @@ static const struct aten_row rows[] = {
     {"scatter_add", run_scatter, NULL, ADD, false},
     {"scatter_add.out", run_scatter, NULL, ADD, false},
     {"scatter_add_", run_scatter, NULL, ADD | IN_PLACE, false},
+    {"index_reduce", run_index_reduce, NULL, 0, false},
+    {"index_reduce.out", run_index_reduce, NULL, 0, false},
+    {"index_reduce_", run_index_reduce, NULL, IN_PLACE, false},
     {"scatter_reduce.two", run_scatter_reduce, NULL, 0, false},
     {"scatter_reduce.two_out", run_scatter_reduce, NULL, 0, false},
     {"scatter_reduce_.two", run_scatter_reduce, NULL, IN_PLACE, false},

@@ -4,10 +4,10 @@
 
 enum { KEEP_DTYPE = 1 }; /* cubeMathType: compute in the tensors' own type */
 
-/* Types with a product of their own: floats and the integers that PyTorch multiplies. */
+/* Types with a product of their own: floats, complex numbers and the integers that PyTorch multiplies. */
 static bool multiplies(aclDataType t)
 {
-    return is_floating(t) || is_integral(t, false);
+    return is_floating(t) || is_integral(t, false) || t == ACL_COMPLEX64 || t == ACL_COMPLEX128;
 }
 
 static bool unusual(aclDataType t)
@@ -104,7 +104,23 @@ static int run_mv(struct call *c, const struct aten_row *row)
     return launch(c, row->aclnn, (union aclnn_value[]){{.t = a}, {.t = x}, {.t = out}, {.i = KEEP_DTYPE}});
 }
 
-/* dot and, of real numbers, vdot */
+enum { CONJUGATE = 1 };
+
+/* A contiguous copy with the imaginary parts negated. */
+static const struct npu_tensor *conjugate(struct call *c, const struct npu_tensor *t)
+{
+    static struct aclnn neg = ACLNN("aclnnNeg", "TT");
+    int64_t two = 2;
+    struct npu_tensor *copy = temp(c, t->dtype, 1, t->size);
+    if (copy_tensor(c, copy, t))
+        return copy;
+    struct npu_tensor *parts = view_of(c, copy, 1, t->size, &two, 2 * copy->offset + 1);
+    parts->dtype = t->dtype == ACL_COMPLEX64 ? ACL_FLOAT : ACL_DOUBLE;
+    launch(c, &neg, (union aclnn_value[]){{.t = parts}, {.t = parts}});
+    return copy;
+}
+
+/* dot and vdot, whose first operand is conjugated */
 static int run_dot(struct call *c, const struct aten_row *row)
 {
     const struct npu_tensor *a = arg_tensor(c, 0), *b = arg_tensor(c, 1);
@@ -120,6 +136,8 @@ static int run_dot(struct call *c, const struct aten_row *row)
     if (type == ACL_DT_UNDEFINED)
         return CALL_FALLBACK;
     struct npu_tensor *out = result(c, 0, type, 0, NULL);
+    if (row->code == CONJUGATE && is_complex(type))
+        a = conjugate(c, a);
     return launch(c, row->aclnn, (union aclnn_value[]){{.t = a}, {.t = b}, {.t = out}});
 }
 
@@ -140,6 +158,11 @@ static int check_expand(struct call *c, const struct npu_tensor *self, int32_t r
     return call_failed(c) ? CALL_ERROR : CALL_OK;
 }
 
+static bool numbers_fit(aclDataType type, const struct npu_scalar *beta, const struct npu_scalar *alpha)
+{
+    return is_complex(type) || (beta->kind != SCALAR_COMPLEX && alpha->kind != SCALAR_COMPLEX);
+}
+
 /* self, a, b, beta, alpha, [out] */
 static int run_added(struct call *c, const struct aten_row *row)
 {
@@ -149,7 +172,7 @@ static int run_added(struct call *c, const struct aten_row *row)
     if (kind == ADDMM ? check_mm(c, a, b, "mat1") : check_bmm(c, a, b))
         return CALL_ERROR;
     aclDataType type = common_type(c, a, b, 5);
-    if (type != self->dtype || beta.kind == SCALAR_COMPLEX || alpha.kind == SCALAR_COMPLEX)
+    if (type != self->dtype || !numbers_fit(type, &beta, &alpha))
         return CALL_FALLBACK;
     int64_t size[] = {a->size[0], a->size[a->rank - 2], b->size[b->rank - 1]},
             *shape = kind == BADDBMM ? size : size + 1;
@@ -175,7 +198,7 @@ static int run_addmv(struct call *c, const struct aten_row *row)
         return call_error(c, CALL_RUNTIME_ERROR, "size mismatch, got input (%ld), mat (%ldx%ld), vec (%ld)",
                           self->rank ? (long)self->size[0] : 1L, (long)a->size[0], (long)a->size[1], (long)x->size[0]);
     aclDataType type = common_type(c, a, x, 5);
-    if (type != self->dtype || beta.kind == SCALAR_COMPLEX || alpha.kind == SCALAR_COMPLEX)
+    if (type != self->dtype || !numbers_fit(type, &beta, &alpha))
         return CALL_FALLBACK;
     struct npu_tensor *out = result(c, 0, type, 1, a->size);
     return launch(c, row->aclnn,
@@ -188,8 +211,7 @@ static int run_addr(struct call *c, const struct aten_row *row)
     const struct npu_tensor *self = arg_tensor(c, 0), *a = arg_tensor(c, 1), *b = arg_tensor(c, 2);
     struct npu_scalar beta = arg_scalar(c, 3), alpha = arg_scalar(c, 4);
     aclDataType type = common_type(c, a, b, 5);
-    if (a->rank != 1 || b->rank != 1 || type != self->dtype || beta.kind == SCALAR_COMPLEX ||
-        alpha.kind == SCALAR_COMPLEX ||
+    if (a->rank != 1 || b->rank != 1 || type != self->dtype || !numbers_fit(type, &beta, &alpha) ||
         (is_integral(type, false) && (beta.kind == SCALAR_FLOAT || alpha.kind == SCALAR_FLOAT)))
         return CALL_FALLBACK;
     int64_t size[] = {a->size[0], b->size[0]};
@@ -224,8 +246,8 @@ static const struct aten_row rows[] = {
     {"mv.out", run_mv, &mv},
     {"dot", run_dot, &dot},
     {"dot.out", run_dot, &dot},
-    {"vdot", run_dot, &dot},
-    {"vdot.out", run_dot, &dot},
+    {"vdot", run_dot, &dot, CONJUGATE},
+    {"vdot.out", run_dot, &dot, CONJUGATE},
     {"addmm", run_added, &addmm, ADDMM},
     {"addmm_", run_added, &addmm, ADDMM},
     {"addmm.out", run_added, &addmm, ADDMM},

@@ -71,7 +71,7 @@ static int padded_size(struct call *c, const struct aten_row *row, const struct 
         size_t at = 2 * (size_t)(self->rank - 1 - d);
         int64_t before = at < n ? pad[at] : 0, after = at < n ? pad[at + 1] : 0;
         size[d] = self->size[d] + before + after;
-        if (at < n && (size[d] < 1 || self->size[d] < 1 || before < 0 || after < 0 ||
+        if (at < n && (size[d] < 1 || self->size[d] < 1 || before < -self->size[d] || after < -self->size[d] ||
                        (row->code & REFLECT && (before >= self->size[d] || after >= self->size[d]))))
             return CALL_FALLBACK;
         if (at >= n && !(self->size[d] || d == 0))
@@ -193,7 +193,7 @@ static int run_unfold_backward(struct call *c, const struct aten_row *row)
     int32_t rank = (int32_t)arg_ints(c, 1, &size), dim = wrap_dim(c, arg_int(c, 2, 0), rank);
     if (dim < 0)
         return CALL_ERROR;
-    if (!rank || grad->rank != rank + 1 || !is_floating(grad->dtype))
+    if (grad->rank != rank + 1 || !is_floating(grad->dtype))
         return CALL_FALLBACK;
     const struct npu_tensor *out = result(c, 0, grad->dtype, rank, size);
     if (call_failed(c))

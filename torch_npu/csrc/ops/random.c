@@ -95,15 +95,38 @@ static int fill_normal(struct call *c, const struct npu_tensor *out, double mean
     return exact ? CALL_OK : scale_shift(c, out, deviation, mean);
 }
 
+/* Complex numbers as pairs of real ones. */
+static const struct npu_tensor *pairs(struct call *c, const struct npu_tensor *t)
+{
+    int64_t size[64], stride[64];
+    for (int32_t d = 0; d < t->rank; d++) {
+        size[d] = t->size[d];
+        stride[d] = 2 * t->stride[d];
+    }
+    size[t->rank] = 2;
+    stride[t->rank] = 1;
+    struct npu_tensor *real = view_of(c, t, t->rank + 1, size, stride, 2 * t->offset);
+    real->dtype = t->dtype == ACL_COMPLEX128 ? ACL_DOUBLE : ACL_FLOAT;
+    return real;
+}
+
+static bool takes_complex(aclDataType t)
+{
+    return t == ACL_COMPLEX64 || t == ACL_COMPLEX128;
+}
+
 static int run_normal(struct call *c, const struct aten_row *row)
 {
     (void)row;
     double mean = arg_double(c, 1, 0), deviation = arg_double(c, 2, 1);
     if (!(deviation >= 0))
         return call_error(c, CALL_RUNTIME_ERROR, "normal expects std >= 0.0, but found std %g", deviation);
-    if (!takes_float(arg_tensor(c, 0)->dtype))
+    bool complex = takes_complex(arg_tensor(c, 0)->dtype) && mean == 0 && arg_tensor(c, 0)->rank < 16;
+    if (!takes_float(arg_tensor(c, 0)->dtype) && !complex)
         return CALL_FALLBACK;
     const struct npu_tensor *out = filled(c);
+    if (out && complex) /* each part has half of the variance */
+        return fill_normal(c, pairs(c, out), 0, deviation * 0x1.6a09e667f3bcdp-1, 3);
     return out ? fill_normal(c, out, mean, deviation, 3) : nothing(c);
 }
 

@@ -19,6 +19,16 @@ enum {
     WITH_MEAN = ELEMENTWISE_FREE << 9,
 };
 
+/* Where numbers differ from 0: the truth of complex ones. */
+static const struct npu_tensor *truth(struct call *c, const struct npu_tensor *t)
+{
+    static struct aclnn ne = ACLNN("aclnnNeScalar", "TST");
+    const struct npu_scalar zero = {.kind = SCALAR_INT};
+    struct npu_tensor *set = temp(c, ACL_BOOL, t->rank, t->size);
+    launch(c, &ne, (union aclnn_value[]){{.t = t}, {.s = &zero}, {.t = set}});
+    return set;
+}
+
 static bool takes(int code, aclDataType t)
 {
     return takes_type(code, t) || (code & COMPLEX && (t == ACL_COMPLEX64 || t == ACL_COMPLEX128));
@@ -58,6 +68,36 @@ static int run_sum(struct call *c, const struct aten_row *row)
         (union aclnn_value[]){{.t = self}, {.ints = {r.dim, r.dims}}, {.i = keepdim}, {.i = type}, {.t = out}});
 }
 
+/* The product of complex numbers along dimension d: one half times the other until one is left. */
+static int multiply_halves(struct call *c, const struct npu_tensor *x, int32_t d, const struct npu_tensor *out)
+{
+    static struct aclnn mul = ACLNN("aclnnMul", "TTT"), one = ACLNN("aclnnInplaceOne", "T");
+    int64_t size[RANK_MAX], left = x->size[d];
+    for (int32_t i = 0; i < x->rank; i++)
+        size[i] = x->size[i];
+    if (!left)
+        return tensor_numel(out) ? launch(c, &one, (union aclnn_value[]){{.t = out}}) : CALL_OK;
+    struct npu_tensor *now = temp(c, x->dtype, x->rank, size);
+    if (copy_tensor(c, now, x))
+        return CALL_ERROR;
+    while (left > 1) {
+        int64_t half = left / 2;
+        size[d] = half;
+        const struct npu_tensor *a = view_of(c, now, x->rank, size, now->stride, now->offset),
+                                *b = view_of(c, now, x->rank, size, now->stride,
+                                             now->offset + (left - half) * now->stride[d]);
+        launch(c, &mul, (union aclnn_value[]){{.t = a}, {.t = b}, {.t = a}});
+        left -= half;
+    }
+    size[d] = 1;
+    int64_t flat[RANK_MAX];
+    int32_t n = 0;
+    for (int32_t i = 0; i < x->rank; i++)
+        if (i != d || out->rank == x->rank)
+            flat[n++] = now->stride[i];
+    return copy_tensor(c, out, view_of(c, now, out->rank, out->size, flat, now->offset));
+}
+
 /* self, dtype; or self, dim, keepdim, dtype */
 static int run_prod(struct call *c, const struct aten_row *row)
 {
@@ -69,11 +109,23 @@ static int run_prod(struct call *c, const struct aten_row *row)
         type = arg_tensor(c, at + 1)->dtype;
     type = arg_dtype(c, at, type);
     struct reduced r;
-    if (self->rank > RANK_MAX || !takes(TAKES_ANY, self->dtype) || !takes(code, type))
+    bool parts = is_complex(type);
+    if (self->rank > RANK_MAX || !(parts || takes(TAKES_ANY, self->dtype)) || !takes(code | COMPLEX, type))
         return CALL_FALLBACK;
     if (reduce_args(c, code, self, keepdim, &r))
         return CALL_ERROR;
     struct npu_tensor *out = result(c, 0, type, r.rank, r.size);
+    if (parts) {
+        const struct npu_tensor *x = cast(c, self, type);
+        int64_t count = tensor_numel(x), one = 1;
+        if (!r.dims && !(code & WHOLE))
+            return copy_tensor(c, out, x);
+        if (code & WHOLE) {
+            x = contiguous(c, x);
+            return multiply_halves(c, view_of(c, x, 1, &count, &one, x->offset), 0, out);
+        }
+        return multiply_halves(c, x, (int32_t)r.dim[0], out);
+    }
     if (code & WHOLE)
         return launch(c, row->aclnn, (union aclnn_value[]){{.t = self}, {.i = type}, {.t = out}});
     return launch(c, row->aclnn + 1,
@@ -82,19 +134,14 @@ static int run_prod(struct call *c, const struct aten_row *row)
 
 static int run_count_nonzero(struct call *c, const struct aten_row *row)
 {
-    static struct aclnn ne = ACLNN("aclnnNeScalar", "TST");
     const struct npu_tensor *self = arg_tensor(c, 0), *set = self;
-    struct npu_scalar zero = {.kind = SCALAR_INT};
     struct reduced r;
     if (self->rank > RANK_MAX || !takes(row->code, self->dtype))
         return CALL_FALLBACK;
     if (reduce_args(c, row->code, self, false, &r))
         return CALL_ERROR;
-    if (self->dtype != ACL_BOOL) {
-        struct npu_tensor *differs = temp(c, ACL_BOOL, self->rank, self->size);
-        launch(c, &ne, (union aclnn_value[]){{.t = self}, {.s = &zero}, {.t = differs}});
-        set = differs;
-    }
+    if (self->dtype != ACL_BOOL)
+        set = truth(c, self);
     struct npu_tensor *out = result(c, 0, ACL_INT64, r.rank, r.size);
     return launch(
         c, row->aclnn,
@@ -133,6 +180,8 @@ static int run_extreme(struct call *c, const struct aten_row *row)
         return CALL_ERROR;
     aclDataType type = code & GIVES_BYTE ? (self->dtype == ACL_UINT8 ? ACL_UINT8 : ACL_BOOL) : self->dtype;
     struct npu_tensor *out = result(c, 0, type, r.rank, r.size);
+    if (is_complex(self->dtype))
+        self = truth(c, self);
     return launch(c, row->aclnn,
                   (union aclnn_value[]){{.t = self}, {.ints = {r.dim, r.dims}}, {.i = keepdim}, {.t = out}});
 }
@@ -192,12 +241,16 @@ static int run_aminmax(struct call *c, const struct aten_row *row)
     bool keepdim = arg_bool(c, 2, false);
     int64_t dim = arg_int(c, 1, 0);
     struct reduced r;
-    if (self->rank > RANK_MAX || !takes(row->code, self->dtype) || !tensor_numel(self))
+    if (self->rank > RANK_MAX || !takes(row->code, self->dtype))
         return CALL_FALLBACK;
     if (reduce_over(c, self, &dim, arg_none(c, 1) ? 0 : 1, keepdim, &r))
         return CALL_ERROR;
+    if (!tensor_numel(self) && (arg_none(c, 1) || !r.count))
+        return CALL_FALLBACK; /* no elements to choose from: PyTorch says so */
     struct npu_tensor *low = result(c, 0, self->dtype, r.rank, r.size);
     struct npu_tensor *high = result(c, 1, self->dtype, r.rank, r.size);
+    if (!tensor_numel(self))
+        return call_failed(c) ? CALL_ERROR : CALL_OK;
     return launch(
         c, row->aclnn,
         (union aclnn_value[]){{.t = self}, {.ints = {r.dim, r.dims}}, {.i = keepdim}, {.t = low}, {.t = high}});
@@ -227,6 +280,28 @@ static int scale_variance(struct call *c, const struct aten_row *row, const stru
     return copy_tensor(c, out, scaled);
 }
 
+/* Of complex numbers: the variances of the parts add up. */
+static int complex_moments(struct call *c, const struct aten_row *row, const struct npu_tensor *self,
+                           const struct reduced *r, bool keepdim, double correction)
+{
+    static struct aclnn add = ACLNN("aclnnAdd", "TTST"), sqrt_ = ACLNN("aclnnSqrt", "TT");
+    static const struct aten_row plain = {"", NULL, NULL, WITH_MEAN};
+    aclDataType real = self->dtype == ACL_COMPLEX128 ? ACL_DOUBLE : ACL_FLOAT;
+    struct npu_tensor *out = result(c, 0, real, r->rank, r->size),
+                      *mean = row->code & WITH_MEAN ? result(c, 1, self->dtype, r->rank, r->size) : NULL, *part[2];
+    const struct npu_scalar one = {.kind = SCALAR_INT, .i = 1, .d = {1}};
+    if (call_failed(c))
+        return CALL_ERROR;
+    for (int k = 0; k < 2; k++) {
+        part[k] = temp(c, real, r->rank, r->size);
+        struct npu_tensor *middle = mean ? part_of(c, mean, k) : temp(c, real, r->rank, r->size);
+        if (scale_variance(c, &plain, part_of(c, self, k), r, keepdim, correction, part[k], middle))
+            return CALL_ERROR;
+    }
+    launch(c, &add, (union aclnn_value[]){{.t = part[0]}, {.t = part[1]}, {.s = &one}, {.t = out}});
+    return row->code & STD ? launch(c, &sqrt_, (union aclnn_value[]){{.t = out}, {.t = out}}) : CALL_OK;
+}
+
 /* self, dim?, correction?, keepdim → var or std[, mean] */
 static int run_moments(struct call *c, const struct aten_row *row)
 {
@@ -239,10 +314,12 @@ static int run_moments(struct call *c, const struct aten_row *row)
         correction = s.kind == SCALAR_FLOAT ? s.d[0] : (double)s.i;
     }
     struct reduced r;
-    if (self->rank > RANK_MAX || !takes(code, self->dtype))
+    if (self->rank > RANK_MAX || !takes(code | COMPLEX, self->dtype))
         return CALL_FALLBACK;
     if (reduce_args(c, code, self, keepdim, &r))
         return CALL_ERROR;
+    if (is_complex(self->dtype))
+        return complex_moments(c, row, self, &r, keepdim, correction);
     struct npu_tensor *out = result(c, 0, self->dtype, r.rank, r.size), *mean = NULL;
     if (code & WITH_MEAN)
         mean = result(c, 1, self->dtype, r.rank, r.size);
@@ -277,7 +354,8 @@ static int run_norm(struct call *c, const struct aten_row *row)
     aclDataType type = typed ? arg_dtype(c, 4, self->dtype) : self->dtype;
     if (self->rank > RANK_MAX || p.kind == SCALAR_COMPLEX || (!tensor_numel(self) && (isinf(ord) || ord < 0)))
         return CALL_FALLBACK;
-    if (type == self->dtype && ord == 2 && (type == ACL_COMPLEX64 || type == ACL_COMPLEX128) && self->rank < RANK_MAX)
+    bool parts = type == self->dtype && (type == ACL_COMPLEX64 || type == ACL_COMPLEX128) && self->rank < RANK_MAX;
+    if (parts)
         type = type == ACL_COMPLEX64 ? ACL_FLOAT : ACL_DOUBLE;
     else if (!takes(TAKES_FLOAT, type) || !takes(TAKES_FLOAT, self->dtype))
         return CALL_FALLBACK;
@@ -286,6 +364,12 @@ static int run_norm(struct call *c, const struct aten_row *row)
     if (reduce_over(c, self, dims, n, keepdim, &r))
         return CALL_ERROR;
     struct npu_tensor *out = result(c, 0, type, r.rank, r.size);
+    if (parts && ord != 2) { /* of absolute values */
+        static struct aclnn abs_ = ACLNN("aclnnAbs", "TT");
+        struct npu_tensor *size = temp(c, type, self->rank, self->size);
+        launch(c, &abs_, (union aclnn_value[]){{.t = self}, {.t = size}});
+        self = size;
+    }
     return launch(c, row->aclnn,
                   (union aclnn_value[]){
                       {.t = self}, {.s = &p}, {.ints = {r.dim, r.dims}}, {.i = keepdim}, {.i = type}, {.t = out}});
@@ -330,7 +414,7 @@ enum {
     SUM = TAKES_ANY | COMPLEX | GIVES_LONG,
     MEAN = TAKES_FLOAT | COMPLEX,
     EXTREME = TAKES_ANY | NO_IDENTITY,
-    LOGIC = TAKES_ANY | GIVES_BYTE,
+    LOGIC = TAKES_ANY | COMPLEX | GIVES_BYTE,
     TYPED = GIVES_LONG,
 };
 
@@ -346,8 +430,8 @@ static const struct aten_row rows[] = {
     {"prod", run_prod, prod, TAKES_ANY | WHOLE},
     {"prod.dim_int", run_prod, prod, TAKES_ANY},
     {"prod.int_out", run_prod, prod, TAKES_ANY | OUT},
-    {"count_nonzero.dim_IntList", run_count_nonzero, &reduce_sum, TAKES_ANY},
-    {"trace", run_trace, &reduce_sum, TAKES_ANY},
+    {"count_nonzero.dim_IntList", run_count_nonzero, &reduce_sum, TAKES_ANY | COMPLEX},
+    {"trace", run_trace, &reduce_sum, TAKES_ANY | COMPLEX},
     {"amax", run_extreme, &amax, EXTREME},
     {"amax.out", run_extreme, &amax, EXTREME},
     {"amin", run_extreme, &amin, EXTREME},

@@ -286,6 +286,35 @@ static int run_interleave(struct call *c, const struct aten_row *row)
                         CALL_RUNTIME_ERROR);
 }
 
+/* self, groups: channels [groups][n] turned to [n][groups] */
+static int run_channel_shuffle(struct call *c, const struct aten_row *row)
+{
+    (void)row;
+    const struct npu_tensor *self = arg_tensor(c, 0);
+    int64_t groups = arg_int(c, 1, 1), size[16], from[16], to[16];
+    if (self->rank < 3 || self->rank > 15 || groups < 1 || self->size[1] % groups)
+        return CALL_FALLBACK;
+    bool last = (self->rank == 4 || self->rank == 5) && channels_last(self, self->rank, self->size, to);
+    const struct npu_tensor *out = last ? result_strided(c, 0, self->dtype, self->rank, self->size, to)
+                                        : result(c, 0, self->dtype, self->rank, self->size);
+    if (call_failed(c) || !tensor_numel(self))
+        return call_failed(c) ? CALL_ERROR : CALL_OK;
+    int64_t n = self->size[1] / groups;
+    for (int32_t d = 0, k = 0; d < self->rank; d++, k++) {
+        size[k] = self->size[d];
+        from[k] = self->stride[d];
+        to[k] = out->stride[d];
+        if (d == 1) {
+            size[k] = n, size[k + 1] = groups;
+            from[k + 1] = n * from[k];
+            to[k + 1] = to[k];
+            to[k++] *= groups;
+        }
+    }
+    return copy_tensor(c, view_of(c, out, self->rank + 1, size, to, out->offset),
+                       view_of(c, self, self->rank + 1, size, from, self->offset));
+}
+
 static struct aclnn cat = ACLNN("aclnnCat", "LiT"), stack = ACLNN("aclnnStack", "LiT"),
                     repeat = ACLNN("aclnnRepeat", "TIT");
 static struct aclnn roll = ACLNN("aclnnRoll", "TIIT"), flip = ACLNN("aclnnFlip", "TIT");
@@ -306,6 +335,7 @@ static const struct aten_row rows[] = {
     {"triu", run_tri, &triu, UPPER, true},
     {"triu.out", run_tri, &triu, UPPER, true},
     {"triu_", run_tri, &triu, UPPER, true},
+    {"channel_shuffle", run_channel_shuffle, NULL, 0, false},
     {"tril_indices", run_tri_indices, &tril, 0, false},
     {"triu_indices", run_tri_indices, &triu, UPPER, false},
     {"repeat_interleave.Tensor", run_interleave, &interleave, 0, false},

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Distances between rows. PyTorch has expanded the batches; what it refuses falls back. */
+#include "op.h"
+
+#include <string.h>
+
+static bool takes(const struct npu_tensor *t, aclDataType type)
+{
+    return t->device >= 0 && t->dtype == type && (type == ACL_FLOAT || type == ACL_DOUBLE);
+}
+
+/* The shape of the distances; false for what PyTorch refuses. */
+static bool pair_shape(const struct npu_tensor *a, const struct npu_tensor *b, int64_t *size)
+{
+    if (a->rank < 2 || a->rank != b->rank || a->rank > 16 || a->size[a->rank - 1] != b->size[b->rank - 1] ||
+        memcmp(a->size, b->size, sizeof *size * (size_t)(a->rank - 2)) != 0)
+        return false;
+    memcpy(size, a->size, sizeof *size * (size_t)a->rank);
+    size[a->rank - 1] = b->size[b->rank - 2];
+    return true;
+}
+
+static int clear(struct call *c, const struct npu_tensor *t)
+{
+    static struct aclnn zero = ACLNN("aclnnInplaceZero", "T");
+    return call_failed(c) ? CALL_ERROR : tensor_numel(t) ? launch(c, &zero, (union aclnn_value[]){{.t = t}}) : CALL_OK;
+}
+
+/* The operators take the norm as a float. */
+static bool exact(double p)
+{
+    return p >= 0 && (double)(float)p == p;
+}
+
+/* x1, x2, p, compute_mode */
+static int run_cdist(struct call *c, const struct aten_row *row)
+{
+    const struct npu_tensor *a = arg_tensor(c, 0), *b = arg_tensor(c, 1);
+    double p = arg_double(c, 2, 2);
+    int64_t size[16];
+    if (!takes(a, a->dtype) || !takes(b, a->dtype) || !exact(p) || !pair_shape(a, b, size))
+        return CALL_FALLBACK;
+    struct npu_tensor *out = result(c, 0, a->dtype, a->rank, size);
+    if (!tensor_numel(a))
+        return clear(c, out);
+    return launch(c, row->aclnn,
+                  (union aclnn_value[]){{.t = a}, {.t = b}, {.d = p}, {.i = arg_int(c, 3, 0)}, {.t = out}});
+}
+
+/* grad, x1, x2, p, cdist */
+static int run_cdist_backward(struct call *c, const struct aten_row *row)
+{
+    const struct npu_tensor *g = arg_tensor(c, 0), *a = arg_tensor(c, 1), *b = arg_tensor(c, 2), *d = arg_tensor(c, 4);
+    double p = arg_double(c, 3, 2);
+    int64_t size[16];
+    if (!takes(g, g->dtype) || !takes(a, g->dtype) || !takes(b, g->dtype) || !takes(d, g->dtype) || !exact(p) ||
+        !pair_shape(a, b, size) || g->rank != a->rank || d->rank != a->rank ||
+        memcmp(g->size, size, sizeof *size * (size_t)g->rank) != 0 ||
+        memcmp(d->size, size, sizeof *size * (size_t)g->rank) != 0)
+        return CALL_FALLBACK;
+    struct npu_tensor *out = result(c, 0, a->dtype, a->rank, a->size);
+    if (!tensor_numel(a) || !tensor_numel(b))
+        return clear(c, out);
+    return launch(c, row->aclnn, (union aclnn_value[]){{.t = g}, {.t = a}, {.t = b}, {.t = d}, {.d = p}, {.t = out}});
+}
+
+/* self, p */
+static int run_pdist(struct call *c, const struct aten_row *row)
+{
+    const struct npu_tensor *x = arg_tensor(c, 0);
+    double p = arg_double(c, 1, 2);
+    if (!takes(x, x->dtype) || x->rank != 2 || !(p >= 0))
+        return CALL_FALLBACK;
+    int64_t pairs = x->size[0] * (x->size[0] - 1) / 2;
+    struct npu_tensor *out = result(c, 0, x->dtype, 1, &pairs);
+    if (!tensor_numel(x))
+        return clear(c, out);
+    return launch(c, row->aclnn, (union aclnn_value[]){{.t = x}, {.d = p}, {.t = out}});
+}
+
+/* grad, self, p, pdist */
+static int run_pdist_backward(struct call *c, const struct aten_row *row)
+{
+    const struct npu_tensor *g = arg_tensor(c, 0), *x = arg_tensor(c, 1), *d = arg_tensor(c, 3);
+    double p = arg_double(c, 2, 2);
+    if (!takes(g, x->dtype) || !takes(x, x->dtype) || !takes(d, x->dtype) || x->rank != 2 || !(p >= 0) ||
+        g->rank != 1 || d->rank != 1 || g->size[0] != d->size[0] || g->size[0] != x->size[0] * (x->size[0] - 1) / 2)
+        return CALL_FALLBACK;
+    struct npu_tensor *out = result(c, 0, x->dtype, 2, x->size);
+    return launch(c, row->aclnn, (union aclnn_value[]){{.t = g}, {.t = x}, {.t = d}, {.d = p}, {.t = out}});
+}
+
+static struct aclnn cdist = ACLNN("aclnnCdist", "TTfiT"), cdist_backward = ACLNN("aclnnCdistBackward", "TTTTfT");
+static struct aclnn pdist = ACLNN("aclnnPdist", "TdT"), pdist_backward = ACLNN("anynpu_PdistBackward", "TTTdT");
+
+static const struct aten_row rows[] = {
+    {"_cdist_forward", run_cdist, &cdist},
+    {"_cdist_backward", run_cdist_backward, &cdist_backward},
+    {"_pdist_forward", run_pdist, &pdist},
+    {"_pdist_backward", run_pdist_backward, &pdist_backward},
+};
+ATEN_FAMILY(distance, rows);
