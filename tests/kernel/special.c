@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Special functions in double and float against other ways to the same numbers: Bessel's integrals by Simpson's rule in
- * long double, sums, closed forms of polynomials; all levels give the same bits, and no function lacks a test. */
+/* Special functions in double and float against other ways to the same numbers: libm's J and Y, Bessel's integrals by
+ * Simpson's rule in long double, sums, closed forms of polynomials; all levels give the same bits, and no function
+ * lacks a test. */
 #include "harness.h"
 #include "kernels/elementwise.h"
 
@@ -16,25 +17,13 @@ static const struct elementwise_table *const two[] = HARNESS_TABLES(special2_ker
 /* Simpson's rule over [0, end]. */
 static wide integral(wide (*f)(wide t, wide x, int n), wide x, int n, wide end)
 {
-    enum { STEPS = 4000 };
+    enum { STEPS = 2000 };
     wide h = end / STEPS, sum = f(0, x, n) + f(end, x, n);
     for (int i = 1; i < STEPS; i++)
         sum += (i % 2 ? 4 : 2) * f(i * h, x, n);
     return sum * h / 3;
 }
 
-static wide j_of(wide t, wide x, int n)
-{
-    return cosl(n * t - x * sinl(t)) / PI;
-}
-static wide y_sine(wide t, wide x, int n)
-{
-    return sinl(x * sinl(t) - n * t) / PI;
-}
-static wide y_tail(wide t, wide x, int n)
-{
-    return -(expl(n * t) + (n % 2 ? -1 : 1) * expl(-n * t)) * expl(-x * sinhl(t)) / PI;
-}
 static wide i_of(wide t, wide x, int n)
 {
     return expl(x * cosl(t) - fabsl(x)) * cosl(n * t) / PI;
@@ -48,15 +37,15 @@ static wide airy_of(wide t, wide x, int n)
     (void)n; /* K of order 1/3 */
     return expl(-x * coshl(t)) * coshl(t / 3);
 }
-static wide erfcx_of(wide t, wide x, int n)
+/* e^(x^2) erfc(x): directly, or far out by the continued fraction (DLMF 7.9.3) */
+static wide scaled_erfc(wide x)
 {
-    (void)n; /* 2/sqrt(pi) of e^(-t^2 - 2xt) */
-    return 2 / sqrtl(PI) * expl(-t * t - 2 * x * t);
-}
-
-static wide reach(wide x)
-{
-    return x > 3 ? 27 / x : 9;
+    if (x < 6)
+        return expl(x * x) * erfcl(x);
+    wide below = x;
+    for (int k = 200; k > 0; k--)
+        below = x + k * 0.5L / below;
+    return 1 / (sqrtl(PI) * below);
 }
 
 static wide bessel(int op, wide x)
@@ -64,10 +53,10 @@ static wide bessel(int op, wide x)
     switch (op) {
     case SPECIAL_J0:
     case SPECIAL_J1:
-        return integral(j_of, x, op == SPECIAL_J1, PI);
+        return op == SPECIAL_J1 ? j1((double)x) : j0((double)x);
     case SPECIAL_Y0:
     case SPECIAL_Y1:
-        return integral(y_sine, x, op == SPECIAL_Y1, PI) + integral(y_tail, x, op == SPECIAL_Y1, asinhl(60 / x));
+        return op == SPECIAL_Y1 ? y1((double)x) : y0((double)x);
     case SPECIAL_I0:
     case SPECIAL_I1:
         return integral(i_of, x, op == SPECIAL_I1, PI) * expl(fabsl(x));
@@ -128,10 +117,9 @@ static wide unary(int op, wide x)
     case SPECIAL_AIRY:
         return airy(x);
     case SPECIAL_ERFCX:
-        return x < 0 ? 2 * expl(x * x) - integral(erfcx_of, -x, 0, reach(-x)) : integral(erfcx_of, x, 0, reach(x));
+        return scaled_erfc(x);
     case SPECIAL_LOG_NDTR:
-        return x < -3 ? logl(integral(erfcx_of, -x / sqrtl(2), 0, reach(-x / sqrtl(2))) / 2) - x * x / 2
-                      : logl(erfcl(-x / sqrtl(2)) / 2);
+        return x < -3 ? logl(scaled_erfc(-x / sqrtl(2)) / 2) - x * x / 2 : logl(erfcl(-x / sqrtl(2)) / 2);
     case SPECIAL_ENTR:
         return -x * logl(x);
     case SPECIAL_POLYGAMMA: /* the second derivative */
@@ -218,8 +206,8 @@ static const struct test tests[] = {
     {SPECIAL_I1E, "i1e", -60, 60, 4e-14, true},
     {SPECIAL_J0, "j0", -60, 60, 3e-15},
     {SPECIAL_J1, "j1", -60, 60, 3e-15},
-    {SPECIAL_Y0, "y0", 0.1, 60, 2e-14},
-    {SPECIAL_Y1, "y1", 0.1, 60, 2e-14},
+    {SPECIAL_Y0, "y0", 0.1, 60, 3e-15},
+    {SPECIAL_Y1, "y1", 0.1, 60, 6e-15},
     {SPECIAL_K0, "k0", 0.01, 60, 4e-14, true},
     {SPECIAL_K0E, "k0e", 0.01, 60, 4e-15, true},
     {SPECIAL_K1, "k1", 0.01, 60, 4e-14, true},
@@ -249,7 +237,7 @@ static const struct test tests[] = {
 
 static void run(const struct test *t, aclDataType type)
 {
-    enum { COUNT = 300 };
+    enum { COUNT = 100 };
     bool pair = t->op >= SPECIAL2_TABLE, whole = t->op >= SPECIAL_CHEBYSHEV_T;
     int64_t size = (int64_t)dtype_size(type);
     const int64_t step[] = {size, size, size};
