@@ -26,7 +26,7 @@ static void NAME(gradient)(const T *x, const T *y, const T *g, const T *distance
     for (int64_t i = 0; i < d; i++) {
         double sum = (double)gx[i];
         for (int64_t j = 0; j < n; j++)
-            sum += (double)g[j] * slope((double)x[i] - (double)y[j * d + i], (double)distance[j], p);
+            sum += (double)g[j] * slope((double)(T)(x[i] - y[j * d + i]), (double)distance[j], p);
         gx[i] = (T)sum;
     }
 }

@@ -83,7 +83,7 @@ def test_ctc() -> None:
                 line = torch.cat([t[:n] for t, n in zip(targets, lengths, strict=True)]) if together else targets
                 grads = []
                 for device in ("npu", "cpu"):
-                    x = logits.to(device, dtype).requires_grad_()
+                    x = logits.to(device, dtype, copy=True).requires_grad_()
                     loss = F.ctc_loss(
                         x.log_softmax(2), line.to(device), (12, 9, 3), lengths, zero_infinity=True, reduction="none"
                     )

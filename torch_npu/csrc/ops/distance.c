@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Distances between rows. PyTorch has expanded the batches; what it refuses falls back. */
+/* Distances between rows; batches broadcast. What PyTorch refuses falls back. */
 #include "op.h"
 
 #include <string.h>
@@ -9,15 +9,22 @@ static bool takes(const struct npu_tensor *t, aclDataType type)
     return t->device >= 0 && t->dtype == type && (type == ACL_FLOAT || type == ACL_DOUBLE);
 }
 
-/* The shape of the distances; false for what PyTorch refuses. */
-static bool pair_shape(const struct npu_tensor *a, const struct npu_tensor *b, int64_t *size)
+/* The shape of the distances, batches broadcast; its rank, 0 for what PyTorch refuses. */
+static int32_t pair_shape(const struct npu_tensor *a, const struct npu_tensor *b, int64_t *size)
 {
-    if (a->rank < 2 || a->rank != b->rank || a->rank > 16 || a->size[a->rank - 1] != b->size[b->rank - 1] ||
-        memcmp(a->size, b->size, sizeof *size * (size_t)(a->rank - 2)) != 0)
-        return false;
-    memcpy(size, a->size, sizeof *size * (size_t)a->rank);
-    size[a->rank - 1] = b->size[b->rank - 2];
-    return true;
+    int32_t rank = a->rank > b->rank ? a->rank : b->rank;
+    if (a->rank < 2 || b->rank < 2 || rank > 16 || a->size[a->rank - 1] != b->size[b->rank - 1])
+        return 0;
+    for (int32_t d = 0; d < rank - 2; d++) {
+        int64_t m = d < rank - a->rank ? 1 : a->size[d - rank + a->rank],
+                n = d < rank - b->rank ? 1 : b->size[d - rank + b->rank];
+        if (m != n && m != 1 && n != 1)
+            return 0;
+        size[d] = m == 1 ? n : m;
+    }
+    size[rank - 2] = a->size[a->rank - 2];
+    size[rank - 1] = b->size[b->rank - 2];
+    return rank;
 }
 
 static int clear(struct call *c, const struct npu_tensor *t)
@@ -38,9 +45,10 @@ static int run_cdist(struct call *c, const struct aten_row *row)
     const struct npu_tensor *a = arg_tensor(c, 0), *b = arg_tensor(c, 1);
     double p = arg_double(c, 2, 2);
     int64_t size[16];
-    if (!takes(a, a->dtype) || !takes(b, a->dtype) || !exact(p) || !pair_shape(a, b, size))
+    int32_t rank = pair_shape(a, b, size);
+    if (!takes(a, a->dtype) || !takes(b, a->dtype) || !exact(p) || !rank)
         return CALL_FALLBACK;
-    struct npu_tensor *out = result(c, 0, a->dtype, a->rank, size);
+    struct npu_tensor *out = result(c, 0, a->dtype, rank, size);
     if (!tensor_numel(a))
         return clear(c, out);
     return launch(c, row->aclnn,
@@ -53,12 +61,13 @@ static int run_cdist_backward(struct call *c, const struct aten_row *row)
     const struct npu_tensor *g = arg_tensor(c, 0), *a = arg_tensor(c, 1), *b = arg_tensor(c, 2), *d = arg_tensor(c, 4);
     double p = arg_double(c, 3, 2);
     int64_t size[16];
+    int32_t rank = pair_shape(a, b, size);
     if (!takes(g, g->dtype) || !takes(a, g->dtype) || !takes(b, g->dtype) || !takes(d, g->dtype) || !exact(p) ||
-        !pair_shape(a, b, size) || g->rank != a->rank || d->rank != a->rank ||
-        memcmp(g->size, size, sizeof *size * (size_t)g->rank) != 0 ||
-        memcmp(d->size, size, sizeof *size * (size_t)g->rank) != 0)
+        !rank || g->rank != rank || d->rank != rank || memcmp(g->size, size, sizeof *size * (size_t)rank) != 0 ||
+        memcmp(d->size, size, sizeof *size * (size_t)rank) != 0)
         return CALL_FALLBACK;
-    struct npu_tensor *out = result(c, 0, a->dtype, a->rank, a->size);
+    size[rank - 1] = a->size[a->rank - 1]; /* autograd sums what was broadcast */
+    struct npu_tensor *out = result(c, 0, a->dtype, rank, size);
     if (!tensor_numel(a) || !tensor_numel(b))
         return clear(c, out);
     return launch(c, row->aclnn, (union aclnn_value[]){{.t = g}, {.t = a}, {.t = b}, {.t = d}, {.d = p}, {.t = out}});
