@@ -303,10 +303,18 @@ static int run_scatter(struct call *c, const struct aten_row *row)
     return index_launch(c, op, v, CALL_RUNTIME_ERROR);
 }
 
+/* A number as a line of one element. */
+static const struct npu_tensor *line(struct call *c, const struct npu_tensor *t)
+{
+    int64_t one = 1;
+    return t->rank ? t : view_of(c, t, 1, &one, &one, t->offset);
+}
+
 /* self, dim, index, source, reduce, include_self: a scatter whose index is the same along all other dimensions */
 static int run_index_reduce(struct call *c, const struct aten_row *row)
 {
-    const struct npu_tensor *self = arg_tensor(c, 0), *index = arg_tensor(c, 2), *src = arg_tensor(c, 3), *out = self;
+    const struct npu_tensor *given = arg_tensor(c, 0), *self = line(c, given), *index = line(c, arg_tensor(c, 2)),
+                            *src = line(c, arg_tensor(c, 3)), *out = self;
     bool in_place = row->code & IN_PLACE;
     int32_t dim = wrap_dim(c, arg_int(c, 1, 0), self->rank);
     if (dim < 0)
@@ -317,7 +325,7 @@ static int run_index_reduce(struct call *c, const struct aten_row *row)
                  : !strcmp(name, "amax") ? REDUCE_MAX
                  : !strcmp(name, "amin") ? REDUCE_MIN
                                          : -1;
-    if (reduce < 0 || !self->rank || self->rank > 16 || src->rank != self->rank || index->rank != 1 ||
+    if (reduce < 0 || self->rank > 16 || src->rank != self->rank || index->rank != 1 ||
         (index->dtype != ACL_INT64 && index->dtype != ACL_INT32) || src->dtype != self->dtype ||
         src->size[dim] != index->size[0] || !indexes_with_sum(self->dtype) || is_complex(self->dtype) ||
         self->dtype == ACL_BOOL || index->device < 0)
@@ -332,10 +340,11 @@ static int run_index_reduce(struct call *c, const struct aten_row *row)
         src = apart(c, src, self);
         index = apart(c, index, self);
     } else {
-        out = result(c, 0, self->dtype, self->rank, self->size);
+        out = result(c, 0, self->dtype, given->rank, given->size);
     }
     if (call_failed(c))
         return CALL_ERROR;
+    out = line(c, out);
     index = cast(c, index, ACL_INT64);
     stride[dim] = index->stride[0];
     if (!tensor_numel(src))
