@@ -46,6 +46,18 @@ static wide formula(int op, wide x, wide y, wide z)
         return 1 / csqrtl(x);
     case UNARY_EXP:
         return cexpl(x);
+    case UNARY_EXP2:
+        return cexpl(x * logl(2));
+    case UNARY_EXPM1:
+        return cexpl(x) - 1;
+    case UNARY_LOG1P:
+        return clogl(1 + x);
+    case UNARY_SINC:
+        return csinl(acosl(-1) * x) / (acosl(-1) * x);
+    case BINARY_LOGADDEXP: /* the branch of the larger real part */
+        return creall(y) > creall(x) ? y + clogl(1 + cexpl(x - y)) : x + clogl(1 + cexpl(y - x));
+    case TERNARY_LERP:
+        return x + z * (y - x);
     case UNARY_LOG:
         return clogl(x);
     case UNARY_LOG2:
