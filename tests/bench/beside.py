@@ -107,7 +107,7 @@ print((time.perf_counter() - begin) / n * 1e3)
 
 def memory() -> dict:
     """Bytes of device memory that attention takes, forward and backward, by sequence length."""
-    return run("print(json.dumps({n: layers.peak_bytes(n) for n in (512, 1024, 2048, 4096, 8192)}))")
+    return run("print(json.dumps({n: layers.peak_bytes(n) for n in (256, 512, 1024, 2048, 4096)}))")
 
 
 def scaling() -> dict:
