@@ -77,7 +77,7 @@ def again(rank, world):
 
 
 def test_reinit_after_timeout(own_pool):
-    pool = own_pool(2, seconds=2)
+    pool = own_pool(2, seconds=3)  # rank 0 waits from 0 to 3 in vain and from 3 to 6 for the new group; rank 1 comes at 4
     pool.run(_open_group)
     pool.run(again)
 

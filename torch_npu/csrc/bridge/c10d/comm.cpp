@@ -4,7 +4,12 @@
 // own, so that the error would otherwise stay unseen.
 #include "comm.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <functional>
+#include <random>
+#include <thread>
 
 #include "../group_support.h"
 #include "recorder.h"
@@ -150,69 +155,141 @@ static void enlist(const std::shared_ptr<Communicator> &one)
 }
 
 // ---- making one ----
-// All ranks have come to open the communicator; they must within the group's timeout, which HCCL does not know yet.
-static void meet(c10d::Store &store, const std::string &key, int rank, int size, std::chrono::milliseconds timeout)
+// How the ranks of a communicator find each other through the store, before HCCL, which does not know the group's
+// timeout. What an earlier life of the program has left in the store (torchrun starts dead ranks anew with the same
+// store) must not be taken for an answer: each rank draws a word of its own, and what is said to it stands under that
+// word.
+//
+// Rank r puts its word at here/r, waits for rank 0's at ask/(its word), repeats that at heard/(its word), and waits for
+// root/(rank 0's word). Rank 0 asks every word that it finds until all ranks have heard it, then writes the root.
+class Meeting
 {
-    auto place = [&](int r) { return key + "/here/" + std::to_string(r); };
-    const std::vector<uint8_t> yes{1};
-    store.set(place(rank), yes);
-    try {
-        std::vector<std::string> others;
-        for (int r = 1; rank == 0 && r < size; r++)
-            others.push_back(place(r));
-        if (rank)
-            others.push_back(key + "/all");
-        if (!others.empty())
-            store.wait(others, timeout);
-        if (rank == 0)
-            store.set(key + "/all", yes);
-    } catch (const std::exception &error) {
-        std::string missing;
-        for (int r = 0; r < size; r++)
-            if (!store.check({place(r)}))
-                missing += (missing.empty() ? "" : ", ") + std::to_string(r);
-        TORCH_CHECK_WITH(DistBackendError, false, "[Rank ", rank, "] the first collective of a group waited ",
-                         timeout.count(), " ms for rank ", missing.empty() ? "0" : missing,
-                         " to join it: ", error.what(), error_suffix(Module::DIST, Kind::TIMEOUT));
+  public:
+    Meeting(c10d::Store &store, std::string key, int rank, int size, std::chrono::milliseconds timeout)
+        : store(store), key(std::move(key)), rank(rank), size(size), timeout(timeout), until(Clock::now() + timeout)
+    {
+        std::random_device chance;
+        word = c10::str(std::hex, chance(), chance(), "-", getpid());
     }
-}
 
-static void exchange_root(c10d::Store &store, const std::string &key, int rank, HcclRootInfo *root,
-                          std::chrono::milliseconds timeout)
-{
-    auto *bytes = reinterpret_cast<uint8_t *>(root);
-    if (rank == 0) {
-        std::vector<uint8_t> message{'E'};
+    // The description of the root: `make` writes it, on rank 0, once everybody is there.
+    HcclRootInfo root(const std::function<void(HcclRootInfo *)> &make)
+    {
+        HcclRootInfo root;
+        if (rank) {
+            answer(&root);
+            return root;
+        }
+        ask_all();
         try {
-            HCCL(HcclGetRootInfo, root);
-            message.assign(1, 'R');
-            message.insert(message.end(), bytes, bytes + sizeof *root);
-            store.set(key, message);
+            make(&root);
+            auto *bytes = reinterpret_cast<const char *>(&root);
+            say("root/" + word, "R" + std::string(bytes, sizeof root));
         } catch (const std::exception &error) { // the others must not wait for what will not come
-            std::string text = error.what();
-            message.insert(message.end(), text.begin(), text.end());
-            store.set(key, message);
+            say("root/" + word, c10::str("E", error.what()));
             throw;
         }
-        return;
+        return root;
     }
-    store.wait({key}, timeout);
-    std::vector<uint8_t> message = store.get(key);
-    TORCH_CHECK_WITH(
-        DistBackendError, message.size() == 1 + sizeof *root && message[0] == 'R',
-        "rank 0 could not open the communicator: ", std::string(message.begin() + !message.empty(), message.end()));
-    memcpy(root, message.data() + 1, sizeof *root);
-}
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    c10d::Store &store;
+    const std::string key;
+    const int rank, size;
+    const std::chrono::milliseconds timeout;
+    const Clock::time_point until;
+    std::string word;
+
+    void say(const std::string &place, const std::string &text)
+    {
+        store.set(key + "/" + place, std::vector<uint8_t>(text.begin(), text.end()));
+    }
+
+    bool there(const std::string &place)
+    {
+        return store.check({key + "/" + place});
+    }
+
+    std::string read(const std::string &place)
+    {
+        auto text = store.get(key + "/" + place);
+        return {text.begin(), text.end()};
+    }
+
+    std::string await(const std::string &place)
+    {
+        auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+        try {
+            store.wait({key + "/" + place}, std::max(left, std::chrono::milliseconds(1)));
+        } catch (const std::exception &error) {
+            std::vector<int> missing;
+            for (int r = 1; r < size; r++)
+                if (!there("here/" + std::to_string(r)))
+                    missing.push_back(r);
+            give_up(missing.empty() ? std::vector<int>{0} : missing, error.what());
+        }
+        return read(place);
+    }
+
+    void answer(HcclRootInfo *root)
+    {
+        say("here/" + std::to_string(rank), word);
+        std::string asks = await("ask/" + word);
+        say("heard/" + word, asks);
+        std::string text = await("root/" + asks);
+        TORCH_CHECK_WITH(DistBackendError, text.size() == 1 + sizeof *root && text[0] == 'R',
+                         "rank 0 could not open the communicator: ", text.substr(std::min<size_t>(1, text.size())));
+        memcpy(root, text.data() + 1, sizeof *root);
+    }
+
+    void ask_all()
+    {
+        std::vector<std::string> asked(size);
+        std::vector<int> missing;
+        for (int r = 1; r < size; r++)
+            missing.push_back(r);
+        for (auto pause = std::chrono::microseconds(200); !missing.empty(); pause = std::min(pause * 2, longest)) {
+            std::erase_if(missing, [&](int r) { return heard_by(r, &asked[r]); });
+            if (!missing.empty() && Clock::now() > until)
+                give_up(missing, "no answer");
+            if (!missing.empty())
+                std::this_thread::sleep_for(pause);
+        }
+    }
+
+    bool heard_by(int r, std::string *asked)
+    {
+        std::string place = "here/" + std::to_string(r);
+        if (!there(place))
+            return false;
+        std::string now = read(place);
+        if (now != *asked) {
+            *asked = now;
+            say("ask/" + now, word);
+        }
+        return there("heard/" + now) && read("heard/" + now) == word; // an earlier life's answer was another's
+    }
+
+    [[noreturn]] void give_up(const std::vector<int> &missing, const std::string &why)
+    {
+        TORCH_CHECK_WITH(DistBackendError, false, "[Rank ", rank, "] the first collective of a group waited ",
+                         timeout.count(), " ms for rank ", c10::Join(", ", missing), " to join it: ", why,
+                         error_suffix(Module::DIST, Kind::TIMEOUT));
+        abort(); // not reached
+    }
+
+    static constexpr std::chrono::microseconds longest{20000};
+};
 
 std::shared_ptr<Communicator> Communicator::make(c10d::Store &store, const std::string &key, int device, int rank,
                                                  int size, int world_rank, const GroupOptions &options, bool p2p)
 {
     use_device(device);
     std::shared_ptr<Communicator> made(new Communicator(device, rank, size, world_rank));
-    HcclRootInfo root;
     HcclComm opened = nullptr;
-    meet(store, key, rank, size, options.timeout);
-    exchange_root(store, key, rank, &root, options.timeout);
+    Meeting meeting(store, key, rank, size, options.timeout);
+    HcclRootInfo root = meeting.root([](HcclRootInfo *made) { HCCL(HcclGetRootInfo, made); });
     if (hccl().HcclCommInitRootInfoConfig) {
         HcclCommConfig config;
         make_config(&config, options, world_rank, p2p);
