@@ -61,7 +61,7 @@ static aclError wait_for(aclrtStream stream, int32_t ms)
 const struct anynpu_extension *anynpu_extension(void)
 {
     static const struct anynpu_extension table = {
-        .version = 4,
+        .version = 5,
         .host_view = host_view,
         .note = note,
         .stream_idle = idle,

@@ -92,19 +92,18 @@ static uint32_t task_id(const struct stream *s)
                       atomic_load_explicit(&s->finished, memory_order_relaxed));
 }
 
-static _Atomic(size_t (*)(char *, size_t)) place_ask;
+static _Atomic(const char *(*)(void)) place_ask;
 
-void place_set(size_t (*ask)(char *out, size_t size))
+void place_set(const char *(*ask)(void))
 {
     atomic_store(&place_ask, ask);
 }
 
-/* Where the calling thread is in the user's program; "" when nobody knows. */
-static void place_now(char *out, size_t size)
+/* Where the calling thread is in the user's program; NULL when nobody knows. */
+static const char *place_now(void)
 {
-    size_t (*ask)(char *, size_t) = atomic_load_explicit(&place_ask, memory_order_relaxed);
-    if (!ask || !ask(out, size))
-        *out = 0;
+    const char *(*ask)(void) = atomic_load_explicit(&place_ask, memory_order_relaxed);
+    return ask ? ask() : NULL;
 }
 
 static const char *name_of(const struct task *task)
@@ -465,15 +464,9 @@ static int start_thread(struct stream *s)
     return ACL_SUCCESS;
 }
 
-/* The caller's note for its next task, as one string "name\0where"; NULL when there is none. */
+/* The caller's note for its next task, as one string "name\0where". */
 static char *take_note(struct local *me)
 {
-    if (!me->noted) {
-        me->note_name[0] = 0;
-        place_now(me->note_where, sizeof me->note_where);
-        if (!me->note_where[0])
-            return NULL;
-    }
     size_t n = strlen(me->note_name) + 1, w = strlen(me->note_where) + 1;
     char *note = malloc(n + w);
     if (note) {
@@ -494,14 +487,17 @@ static int drop(const struct task *task, int status)
 static int push(struct stream *s, const struct task *task, bool waits)
 {
     struct local *me = local();
-    char *note = me->noted || task->note.name ? take_note(me) : NULL;
+    struct task placed = *task;
+    char *note = me->noted ? take_note(me) : NULL;
+    if (!note && task->note.name && !task->note.where)
+        placed.note.where = place_now();
     struct launched launch = {0};
     if (trace_wanted(ANYNPU_TRACE_TASK))
         launch = trace_launch();
     pthread_mutex_lock(&s->lock);
     if (__builtin_expect(s->diverted, 0)) {
         pthread_mutex_unlock(&s->lock);
-        return capture_task(s, task, note, waits);
+        return capture_task(s, &placed, note, waits);
     }
     while (atomic_load(&s->pushed) - atomic_load(&s->finished) >= RING) {
         uint64_t full = atomic_load(&s->finished);
@@ -516,7 +512,7 @@ static int push(struct stream *s, const struct task *task, bool waits)
         return drop(task, status ? status : ACL_ERROR_RT_STREAM_ABORT);
     }
     uint64_t i = atomic_load(&s->pushed);
-    s->ring[i % RING] = (struct slot){.task = *task, .note = note, .launch = launch};
+    s->ring[i % RING] = (struct slot){.task = placed, .note = note, .launch = launch};
     uint32_t state = atomic_load(&s->state);
     for (;;) {
         uint32_t next = state == STREAM_IDLE ? STREAM_DEVICE : state == STREAM_AT_ONCE ? STREAM_AT_ONCE_QUEUED : state;
@@ -566,7 +562,13 @@ void stream_undivert(struct stream *s)
 /* The stream is ours (AT_ONCE): runs the task, then gives the stream back or over to the device thread. */
 static int run_at_once(struct local *me, struct stream *s, const struct task *task)
 {
-    char *note = __builtin_expect(me->noted || log_wanted(ACL_INFO), 0) ? take_note(me) : NULL;
+    char *note = __builtin_expect(me->noted, 0) ? take_note(me) : NULL;
+    struct task placed;
+    if (!note && __builtin_expect(log_wanted(ACL_INFO), 0)) {
+        placed = *task;
+        placed.note.where = place_now();
+        task = &placed;
+    }
     uint64_t n = atomic_load_explicit(&s->at_once, memory_order_relaxed);
     me->task = task_id(s);
     int status = run_task(me, s, task, note, NULL);

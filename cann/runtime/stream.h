@@ -127,7 +127,7 @@ bool stream_aborted(struct stream *stream);
 bool stream_pause(struct stream *stream, _Atomic uint32_t *word, uint32_t seen, bool shared);
 
 /* Who says where the calling thread is in the user's program (anynpu/extension.h). */
-void place_set(size_t (*ask)(char *out, size_t size));
+void place_set(const char *(*ask)(void));
 
 /* The stream whose task this thread runs (NULL: none). */
 struct stream *stream_running(void);

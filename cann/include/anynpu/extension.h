@@ -30,11 +30,10 @@ struct anynpu_extension {
     const struct anynpu_trace_api_table *trace;
     /* Version 4. Is a log line of this level (ACL_DEBUG …) wanted by any module? One load. */
     bool (*log_wanted)(int level);
-    /* Who can say where in the user's program the calling thread is ("train.py:12 in forward"): writes at most size
-     * bytes with the 0, and returns the length, 0 when there is no place. Asked for operators that are queued, and for
-     * all at log level 1, so that a failure that is reported later names the line that asked for it. May be slow (1
-     * µs); called without a lock. NULL: nobody. */
-    void (*set_place)(size_t (*ask)(char *out, size_t size));
+    /* Version 5. Who can say where in the user's program the calling thread is: "train.py:12 in forward", a text that
+     * stays for ever, or NULL. Asked for operators that are queued, and for all at log level 1, so that a failure that
+     * is reported later names the line that asked for it. Called without a lock. NULL: nobody. */
+    void (*set_place)(const char *(*ask)(void));
 };
 
 /* NULL under ANYNPU_EXTENSION=0. */

@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <unordered_set>
 
 namespace npu
 {
@@ -32,56 +33,101 @@ static bool of_a_library(const char *file)
     return !strncmp(file, "<frozen", 7) || !strncmp(file, "<eval_with_key>", 15);
 }
 
-// "train.py:12 in forward", with the end of a long path. Under the GIL; no exception is left behind.
-static size_t describe_frame(char *out, size_t size)
+// An instruction of a function, and the text of its line. Programs run the same lines again and again, so the text is
+// made once, and asking costs little more than the GIL. The code is held, so that its address stays its own.
+struct Line {
+    PyCodeObject *code = nullptr;
+    int instruction = 0;
+    const char *text = nullptr; // "train.py:12 in forward"; nullptr: of a library
+};
+
+static int instruction_of(PyFrameObject *frame)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    return PyFrame_GetLasti(frame);
+#else
+    return PyFrame_GetLineNumber(frame);
+#endif
+}
+
+// The text, kept for ever: there are as many as the program has lines that queue operators.
+static const char *lasting(const std::string &text)
+{
+    static auto *const all = new std::unordered_set<std::string>;
+    return all->insert(text).first->c_str();
+}
+
+static const char *describe(PyFrameObject *frame, PyCodeObject *code)
+{
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    const char *file = PyUnicode_AsUTF8(code->co_filename), *name = PyUnicode_AsUTF8(code->co_name), *text = nullptr;
+    if (file && name && !of_a_library(file)) {
+        size_t n = strlen(file);
+        char line[256];
+        snprintf(line, sizeof line, "%s%s:%d in %.50s", n > 90 ? "…" : "", n > 90 ? file + n - 90 : file,
+                 PyFrame_GetLineNumber(frame), name);
+        text = lasting(line);
+    }
+    PyErr_Restore(type, value, trace);
+    return text;
+}
+
+// Under the GIL.
+static const char *line_of(PyFrameObject *frame, PyCodeObject *code)
+{
+    constexpr size_t slots = 1024;
+    static Line *const known = new Line[slots];
+    int instruction = instruction_of(frame);
+    Line &line = known[(reinterpret_cast<size_t>(code) / 64 + (size_t)instruction) % slots];
+    if (line.code != code || line.instruction != instruction) {
+        const char *text = describe(frame, code);
+        Py_XSETREF(line.code, (PyCodeObject *)Py_NewRef((PyObject *)code));
+        line.instruction = instruction;
+        line.text = text;
+    }
+    return line.text;
+}
+
+static const char *innermost()
 {
     enum { DEEPEST = 64 };
-    size_t length = 0;
+    const char *text = nullptr;
     PyFrameObject *frame = PyEval_GetFrame();
     Py_XINCREF(frame);
-    for (int depth = 0; frame && depth < DEEPEST && !length; depth++) {
+    for (int depth = 0; frame && depth < DEEPEST && !text; depth++) {
         PyCodeObject *code = PyFrame_GetCode(frame);
-        const char *file = PyUnicode_AsUTF8(code->co_filename), *name = PyUnicode_AsUTF8(code->co_name);
-        if (file && name && !of_a_library(file)) {
-            size_t n = strlen(file);
-            const char *tail = n > 90 ? file + n - 90 : file;
-            int written =
-                snprintf(out, size, "%s%s:%d in %.50s", n > 90 ? "…" : "", tail, PyFrame_GetLineNumber(frame), name);
-            length = written > 0 && (size_t)written < size ? (size_t)written : 0;
-        }
+        text = line_of(frame, code);
         Py_DECREF(code);
-        PyFrameObject *outer = PyFrame_GetBack(frame);
+        PyFrameObject *outer = text ? nullptr : PyFrame_GetBack(frame);
         Py_DECREF(frame);
         frame = outer;
     }
     Py_XDECREF(frame);
-    return length;
+    return text;
 }
 
-static size_t place(char *out, size_t size)
+static const char *place()
 {
     if (!Py_IsInitialized() || _Py_IsFinalizing() || !PyGILState_GetThisThreadState())
-        return 0;
+        return nullptr;
     PyGILState_STATE state = PyGILState_Ensure();
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    size_t length = describe_frame(out, size);
-    PyErr_Restore(type, value, trace);
+    const char *text = innermost();
     PyGILState_Release(state);
-    return length;
+    return text;
 }
 
 std::string place_in_python()
 {
-    char text[256];
-    return {text, place(text, sizeof text)};
+    const char *text = place();
+    return text ? text : "";
 }
 
 void place_install()
 {
     library[0] = folder_of("torch");
     library[1] = folder_of("torch_npu._C");
-    if (cann.extension && cann.extension->version >= 4)
+    if (cann.extension && cann.extension->version >= 5)
         cann.extension->set_place(place);
 }
 
