@@ -13,7 +13,7 @@ export PYTHONPATH := $(CURDIR)/$(BUILD)/python
 export PYTHONDONTWRITEBYTECODE := 1
 STAMPS := $(VENV)/.stamps
 
-.PHONY: help run run-ddp test check-all asan tsan bench conform matrix swap style layers size build setup clean clang aarch64
+.PHONY: help run run-ddp test check-all asan tsan bench conform matrix swap wheels style layers size build setup clean clang aarch64
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ conform: build $(STAMPS)/run $(STAMPS)/test ## PyTorch's operator samples and 89
 
 matrix: ## builds and tries the package with each PyTorch it is written for (5 GB of downloads each); docs/COMPATIBILITY.md
 	@$(PYTHON) tests/matrix/matrix.py
+
+wheels: $(STAMPS)/test ## both wheels, installed into an environment of their own and used there: npu-smi, training, profiler
+	@$(PY) tests/wheel/wheel.py
 
 swap: build ## the official torch-npu wheel, in its own environment, on our libraries
 	@$(PY) tests/swap/swap.py
