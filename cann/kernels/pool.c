@@ -85,6 +85,9 @@ static bool are_pairs(const struct pool *p, struct pool_window d, struct pool_wi
 #define LOWEST  INT64_MIN
 #include "kernels/pool_type.h"
 
+#define FORWARD_ONLY
+#include "kernels/pool_average.h"
+
 static void max(const struct pool *p, aclDataType type, const void *x, void *y, int32_t *index, int64_t begin,
                 int64_t end)
 {
@@ -117,6 +120,8 @@ static void average(const struct pool *p, aclDataType type, const void *x, void 
 {
     if (type == ACL_DOUBLE)
         average_f64(p, x, y, begin, end);
+    else if (type == ACL_INT64)
+        average_i64(p, x, y, begin, end);
     else
         average_f32(p, x, y, begin, end);
 }

@@ -77,6 +77,7 @@ static void NAME(average_pairs)(const T *x, int64_t width, T *y, int64_t n, T di
         y[o] = (0 + x[2 * o] + x[2 * o + 1] + x[width + 2 * o] + x[width + 2 * o + 1]) / divisor;
 }
 
+#ifndef FORWARD_ONLY
 static void NAME(average_pairs_back)(const T *gy, int64_t n, T divisor, T *gx, int64_t width)
 {
     int64_t o = 0;
@@ -94,6 +95,8 @@ static void NAME(average_pairs_back)(const T *gy, int64_t n, T divisor, T *gx, i
         gx[width + 2 * o + 1] += share;
     }
 }
+
+#endif
 
 static void NAME(average)(const struct pool *p, const T *x, T *y, int64_t begin, int64_t end)
 {
@@ -116,6 +119,7 @@ static void NAME(average)(const struct pool *p, const T *x, T *y, int64_t begin,
     }
 }
 
+#ifndef FORWARD_ONLY
 static void NAME(average_backward)(const struct pool *p, const T *gy, T *gx)
 {
     T share[PIECE];
@@ -143,3 +147,4 @@ static void NAME(max_backward)(const struct pool *p, const T *gy, const int32_t 
         if (index[i] >= 0 && index[i] < size)
             gx[index[i]] += gy[i];
 }
+#endif

@@ -16,7 +16,7 @@ struct numbers {
 
 static aclDataType compute_type(aclDataType type)
 {
-    return type == ACL_DOUBLE ? ACL_DOUBLE : ACL_FLOAT;
+    return type == ACL_DOUBLE || type == ACL_INT64 ? type : ACL_FLOAT;
 }
 
 /* One number for each of n spatial dimensions, or one for all, or (padding) two for each. */
@@ -121,7 +121,12 @@ static int forward(struct plan *plan, const aclTensor *input, const aclTensor *w
     aclDataType type = compute_type(out->dtype);
     struct view *result = five(plan, out), *target = plan_output(plan, result, type);
     struct conv_views v = {.w = ready(plan, w, type)};
-    if (a->transposed) {
+    if (type == ACL_INT64) {
+        struct view *given = ready(plan, in, type);
+        v.x = a->transposed ? target : given;
+        v.y = a->transposed ? given : target;
+        plan_conv_whole(plan, &s, v, bias_of(plan, bias, type), a->transposed);
+    } else if (a->transposed) {
         v.y = ready(plan, in, type);
         v.x = target;
         plan_conv_x(plan, &s, v, bias_of(plan, bias, type));
@@ -149,10 +154,21 @@ static int check_types(struct plan *plan, const union op_value *arg, const int *
     return ACLNN_SUCCESS;
 }
 
+/* int64 goes with itself. */
+static bool whole(const union op_value *arg)
+{
+    static const int params[] = {0, 1, 2, 9};
+    for (int i = 0; i < 4; i++)
+        if (arg[params[i]].tensor && arg[params[i]].tensor->view.dtype != ACL_INT64)
+            return false;
+    return true;
+}
+
 int prepare_convolution(struct plan *plan, const struct op_row *row, const union op_value *arg)
 {
     (void)row;
-    TRY(check_types(plan, arg, (int[]){0, 1, 2, 9}, 4));
+    if (!whole(arg))
+        TRY(check_types(plan, arg, (int[]){0, 1, 2, 9}, 4));
     struct numbers a = {arg[3].ints, arg[4].ints, arg[5].ints, arg[7].ints, arg[6].i, arg[8].i};
     return forward(plan, arg[0].tensor, arg[1].tensor, arg[2].tensor, arg[9].tensor, &a);
 }

@@ -28,6 +28,9 @@ struct conv_views {
 void plan_conv_y(struct plan *plan, const struct conv_shape *shape, struct conv_views v, struct view *bias);
 /* x = the transpose of w on y, + bias [channels_x] (or NULL). */
 void plan_conv_x(struct plan *plan, const struct conv_shape *shape, struct conv_views v, struct view *bias);
+/* Either of the two for int64, modulo 2^64: everything dense. */
+void plan_conv_whole(struct plan *plan, const struct conv_shape *shape, struct conv_views v, struct view *bias,
+                     bool transposed);
 /* w = the sum over images of y ⊗ x. */
 void plan_conv_w(struct plan *plan, const struct conv_shape *shape, struct conv_views v);
 /* sum [channels] of v [images][channels][pixels], contiguous. */

@@ -16,6 +16,8 @@ int loss_prepare_backward(struct plan *plan, const struct op_row *row, const uni
 int loss_prepare_huber(struct plan *plan, const struct op_row *row, const union op_value *arg);
 int loss_prepare_bce(struct plan *plan, const struct op_row *row, const union op_value *arg);
 int loss_prepare_bce_backward(struct plan *plan, const struct op_row *row, const union op_value *arg);
+int prepare_kl_div(struct plan *plan, const struct op_row *row, const union op_value *arg);
+int prepare_kl_div_backward(struct plan *plan, const struct op_row *row, const union op_value *arg);
 int likelihood_prepare(struct plan *plan, const struct op_row *row, const union op_value *arg);
 int likelihood_prepare_backward(struct plan *plan, const struct op_row *row, const union op_value *arg);
 

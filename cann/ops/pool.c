@@ -486,7 +486,10 @@ int prepare_avg_pool(struct plan *plan, const struct op_row *row, const union op
     int n = row->code, out = row->params - 1;
     struct sliding s;
     struct job *j = plan_alloc(plan, sizeof *j);
-    TRY(check_floats(plan, arg, 0, out));
+    if (arg[0].tensor->view.dtype == ACL_INT64) /* quotients are cut */
+        TRY(plan_check_dtype(plan, out, (const aclDataType[]){ACL_INT64}, 1));
+    else
+        TRY(check_floats(plan, arg, 0, out));
     TRY(large_side(plan, row, arg, 0, n, j));
     TRY(sliding_args(plan, n, arg[1].ints, arg[2].ints, arg[3].ints, NULL, arg[4].i, &s));
     TRY(sliding_sizes(plan, j, &s));

@@ -18,8 +18,8 @@ static int run_convolution(struct call *c, const struct aten_row *row)
            nm = arg_ints(c, 7, &more);
     bool transposed = arg_bool(c, 6, false);
     int64_t groups = arg_int(c, 8, 1), size[RANK_MAX];
-    if (!is_floating(x->dtype) || x->dtype != w->dtype || (bias->defined && bias->dtype != x->dtype) || x->rank < 3 ||
-        x->rank > RANK_MAX || w->rank != x->rank)
+    if (!(is_floating(x->dtype) || x->dtype == ACL_INT64) || x->dtype != w->dtype ||
+        (bias->defined && bias->dtype != x->dtype) || x->rank < 3 || x->rank > RANK_MAX || w->rank != x->rank)
         return CALL_FALLBACK;
     size[0] = x->size[0];
     size[1] = transposed ? w->size[1] * groups : w->size[0];

@@ -2,6 +2,7 @@
 /* Elementwise operators of one tensor, and selection: clamp, where, lerp, addcmul, masked_fill. */
 #include "elementwise.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -97,14 +98,37 @@ static int run_logit_backward(struct call *c, const struct aten_row *row)
     return launch(c, row->aclnn, v);
 }
 
-/* The operator takes floats; double needs more. */
+/* The operator takes floats; double needs more: each kind is masked and filled. */
+static int fill_double(struct call *c, const struct npu_tensor *self, const struct npu_tensor *out)
+{
+    static struct aclnn ne = ACLNN("aclnnNeTensor", "TTT"), above = ACLNN("aclnnIsPosInf", "TT"),
+                        below = ACLNN("aclnnIsNegInf", "TT"), fill = ACLNN("aclnnInplaceMaskedFillScalar", "TTS");
+    const double otherwise[] = {0, DBL_MAX, -DBL_MAX};
+    struct npu_tensor *mask[3];
+    for (int k = 0; k < 3; k++)
+        mask[k] = temp(c, ACL_BOOL, self->rank, self->size);
+    launch(c, &ne, (union aclnn_value[]){{.t = self}, {.t = self}, {.t = mask[0]}});
+    launch(c, &above, (union aclnn_value[]){{.t = self}, {.t = mask[1]}});
+    launch(c, &below, (union aclnn_value[]){{.t = self}, {.t = mask[2]}});
+    if (call_failed(c) || copy_tensor(c, out, self))
+        return CALL_ERROR;
+    for (int k = 0; k < 3; k++) {
+        struct npu_scalar value = {.kind = SCALAR_FLOAT, .d = {arg_double(c, 1 + k, otherwise[k])}};
+        launch(c, &fill, (union aclnn_value[]){{.t = out}, {.t = mask[k]}, {.s = &value}});
+    }
+    return call_failed(c) ? CALL_ERROR : CALL_OK;
+}
+
 static int run_nan_to_num(struct call *c, const struct aten_row *row)
 {
     const struct npu_tensor *self = arg_tensor(c, 0);
     double most = self->dtype == ACL_FLOAT16 ? 65504.0 : self->dtype == ACL_BF16 ? 0x1.fep127 : 0x1.fffffep127;
-    if (!takes_type(row->code, self->dtype) || self->dtype == ACL_DOUBLE)
+    if (!takes_type(row->code, self->dtype))
         return CALL_FALLBACK;
     struct npu_tensor *out = result_pointwise(c, 0, self->dtype, self->rank, self->size, &self, 1);
+    if (self->dtype == ACL_DOUBLE)
+        return call_failed(c) || !tensor_numel(self) ? (call_failed(c) ? CALL_ERROR : CALL_OK)
+                                                     : fill_double(c, self, out);
     union aclnn_value v[] = {{.t = self},
                              {.d = arg_double(c, 1, 0.0)},
                              {.d = arg_double(c, 2, most)},

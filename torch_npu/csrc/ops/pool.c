@@ -139,8 +139,8 @@ static int run_average(struct call *c, const struct aten_row *row)
     const struct npu_tensor *x = arg_tensor(c, 0);
     struct numbers a = numbers_at(c, 1, false);
     int64_t size[RANK_MAX], divisor = arg_int(c, 6, 0);
-    if (!is_floating(x->dtype) || !pooled_rank(x, row->code) || !pooled_size(x, row->code, &a, size) ||
-        (divisor == 0 && !arg_none(c, 6)))
+    if (!(is_floating(x->dtype) || x->dtype == ACL_INT64) || !pooled_rank(x, row->code) ||
+        !pooled_size(x, row->code, &a, size) || (divisor == 0 && !arg_none(c, 6)))
         return CALL_FALLBACK;
     struct npu_tensor *out = result_like(c, 0, x->dtype, x, size);
     union aclnn_value v[] = {{.t = x},

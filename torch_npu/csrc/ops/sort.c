@@ -123,6 +123,8 @@ static int run_median_dim(struct call *c, const struct aten_row *row)
 
 /* ---- results as long as the data say: a temporary with room for all, then what was found ---- */
 
+enum { WITHOUT_COUNTS = 1 };
+
 static int give_found(struct call *c, int k, const struct npu_tensor *found, int32_t rank, const int64_t *size)
 {
     int64_t stride[RANK_MAX], step = 1;
@@ -138,7 +140,7 @@ static int give_found(struct call *c, int k, const struct npu_tensor *found, int
 static int run_unique2(struct call *c, const struct aten_row *row)
 {
     const struct npu_tensor *self = arg_tensor(c, 0);
-    bool want_inverse = arg_bool(c, 2, false), want_counts = arg_bool(c, 3, false);
+    bool want_inverse = arg_bool(c, 2, false), want_counts = row->code != WITHOUT_COUNTS && arg_bool(c, 3, false);
     int64_t n = tensor_numel(self), size[RANK_MAX], none = 0;
     int32_t rank;
     if (!ordered(self, true))
@@ -162,8 +164,166 @@ static int run_unique2(struct call *c, const struct aten_row *row)
         return CALL_ERROR;
     if (want_counts)
         return give_found(c, 2, counts, rank, size);
-    result(c, 2, ACL_INT64, 1, &none);
+    if (row->code != WITHOUT_COUNTS)
+        result(c, 2, ACL_INT64, 1, &none);
     return call_failed(c) ? CALL_ERROR : CALL_OK;
+}
+
+static const struct npu_scalar integer_one = {.kind = SCALAR_INT, .i = 1, .d = {1}};
+
+/* Where an element differs from the one before along dim, the first always. */
+static struct npu_tensor *starts(struct call *c, const struct npu_tensor *x, int32_t dim)
+{
+    static struct aclnn one = ACLNN("aclnnInplaceOne", "T"), ne = ACLNN("aclnnNeTensor", "TTT");
+    struct npu_tensor *mask = temp(c, ACL_BOOL, x->rank, x->size);
+    int64_t size[RANK_MAX];
+    for (int32_t d = 0; d < x->rank; d++)
+        size[d] = x->size[d] - (d == dim);
+    launch(c, &one, (union aclnn_value[]){{.t = mask}});
+    if (size[dim])
+        launch(c, &ne,
+               (union aclnn_value[]){{.t = view_of(c, x, x->rank, size, x->stride, x->offset + x->stride[dim])},
+                                     {.t = view_of(c, x, x->rank, size, x->stride, x->offset)},
+                                     {.t = view_of(c, mask, x->rank, size, mask->stride, mask->stride[dim])}});
+    return mask;
+}
+
+/* How many elements each run of n has, from where it begins. */
+static int give_lengths(struct call *c, int k, const struct npu_tensor *places, int64_t runs, int64_t n)
+{
+    static struct aclnn sub = ACLNN("aclnnSub", "TTST"), fill = ACLNN("aclnnInplaceFillScalar", "TS");
+    int64_t one = 1, more = runs + 1;
+    const struct npu_scalar end = {.kind = SCALAR_INT, .i = n, .d = {(double)n}};
+    struct npu_tensor *out = result(c, k, ACL_INT64, 1, &runs);
+    if (call_failed(c) || !runs)
+        return call_failed(c) ? CALL_ERROR : CALL_OK;
+    struct npu_tensor *all = temp(c, ACL_INT64, 1, &more);
+    launch(c, &fill, (union aclnn_value[]){{.t = all}, {.s = &end}});
+    copy_tensor(c, view_of(c, all, 1, &runs, &one, 0), view_of(c, places, 1, &runs, &one, places->offset));
+    return launch(c, &sub,
+                  (union aclnn_value[]){{.t = view_of(c, all, 1, &runs, &one, 1)},
+                                        {.t = view_of(c, all, 1, &runs, &one, 0)},
+                                        {.s = &integer_one},
+                                        {.t = out}});
+}
+
+/* self, return_inverse, return_counts, dim? → values, inverse, counts */
+static int run_unique_consecutive(struct call *c, const struct aten_row *row)
+{
+    static struct aclnn cumsum = ACLNN("aclnnCumsum", "TiyT"), adds = ACLNN("aclnnAdds", "TSST");
+    const struct npu_scalar minus = {.kind = SCALAR_INT, .i = -1, .d = {-1}};
+    const struct npu_tensor *self = arg_tensor(c, 0), *dense;
+    bool want_inverse = arg_bool(c, 1, false), want_counts = arg_bool(c, 2, false);
+    int64_t n = tensor_numel(self), one = 1, none = 0, size[RANK_MAX];
+    int32_t rank;
+    (void)row;
+    if (!ordered(self, true) || (!arg_none(c, 3) && self->rank != 1) || !n)
+        return CALL_FALLBACK;
+    dense = contiguous(c, self);
+    const struct npu_tensor *x = view_of(c, dense, 1, &n, &one, dense->offset);
+    struct npu_tensor *mask = starts(c, x, 0), *found = temp(c, x->dtype, 1, &n);
+    if (launch_sized(c, &masked_select, (union aclnn_value[]){{.t = x}, {.t = mask}, {.t = found}}, 2, &rank, size) ||
+        give_found(c, 0, found, rank, size))
+        return CALL_ERROR;
+    int64_t runs = size[0], table[2] = {n, 1};
+    struct npu_tensor *inverse =
+        want_inverse ? result(c, 1, ACL_INT64, self->rank, self->size) : result(c, 1, ACL_INT64, 1, &none);
+    if (want_inverse) {
+        struct npu_tensor *places = temp(c, ACL_INT64, 1, &n);
+        launch(c, &cumsum, (union aclnn_value[]){{.t = mask}, {.i = 0}, {.i = ACL_INT64}, {.t = places}});
+        launch(c, &adds, (union aclnn_value[]){{.t = places}, {.s = &minus}, {.s = &integer_one}, {.t = places}});
+        int64_t stride[RANK_MAX], step = 1;
+        for (int32_t i = self->rank; i-- > 0; step *= self->size[i])
+            stride[i] = step;
+        if (copy_tensor(c, inverse, view_of(c, places, self->rank, self->size, stride, 0)))
+            return CALL_ERROR;
+    }
+    if (!want_counts) {
+        result(c, 2, ACL_INT64, 1, &none);
+        return call_failed(c) ? CALL_ERROR : CALL_OK;
+    }
+    struct npu_tensor *places = temp(c, ACL_INT64, 2, table);
+    if (launch_sized(c, &nonzero, (union aclnn_value[]){{.t = mask}, {.t = places}}, 1, &rank, size))
+        return CALL_ERROR;
+    return give_lengths(c, 2, places, runs, n);
+}
+
+/* self, dim, keepdim → values, indices: in the sorted line the end of the first of the longest runs */
+static int run_mode(struct call *c, const struct aten_row *row)
+{
+    static struct aclnn arange = ACLNN("aclnnArange", "SSST"), where = ACLNN("aclnnSWhere", "TTTT"),
+                        cummax = ACLNN("aclnnCummax", "TiTT"), sub = ACLNN("aclnnSub", "TTST"),
+                        argmax = ACLNN("aclnnArgMax", "TibT"), gather = ACLNN("aclnnGather", "TiTT"),
+                        zero_ = ACLNN("aclnnInplaceZero", "T");
+    const struct npu_tensor *self = arg_tensor(c, 0);
+    bool keep = arg_bool(c, 2, false);
+    (void)row;
+    if (!ordered(self, true) || !self->rank || !tensor_numel(self))
+        return CALL_FALLBACK;
+    int32_t dim = wrap_dim(c, arg_int(c, 1, -1), self->rank), rank = 0;
+    if (dim < 0)
+        return CALL_ERROR;
+    int64_t kept[RANK_MAX], size[RANK_MAX], across[RANK_MAX] = {0}, n = self->size[dim];
+    for (int32_t d = 0; d < self->rank; d++) {
+        kept[d] = d == dim ? 1 : self->size[d];
+        if (d != dim || keep)
+            size[rank++] = kept[d];
+    }
+    struct npu_tensor *values = result(c, 0, self->dtype, rank, size), *indices = result(c, 1, ACL_INT64, rank, size);
+    if (call_failed(c))
+        return CALL_ERROR;
+    struct npu_tensor *line = temp(c, self->dtype, self->rank, self->size),
+                      *order = temp(c, ACL_INT64, self->rank, self->size),
+                      *begin = temp(c, ACL_INT64, self->rank, self->size),
+                      *latest = temp(c, ACL_INT64, self->rank, self->size),
+                      *length = temp(c, ACL_INT64, self->rank, self->size), *count = temp(c, ACL_INT64, 1, &n),
+                      *zero = temp(c, ACL_INT64, 0, NULL), *at = temp(c, ACL_INT64, self->rank, kept),
+                      *value = temp(c, self->dtype, self->rank, kept), *place = temp(c, ACL_INT64, self->rank, kept);
+    const struct npu_scalar first = {.kind = SCALAR_INT}, end = {.kind = SCALAR_INT, .i = n, .d = {(double)n}};
+    launch(c, &sort,
+           (union aclnn_value[]){{.t = self}, {.i = true}, {.i = dim}, {.i = false}, {.t = line}, {.t = order}});
+    struct npu_tensor *mask = starts(c, line, dim);
+    launch(c, &arange, (union aclnn_value[]){{.s = &first}, {.s = &end}, {.s = &integer_one}, {.t = count}});
+    launch(c, &zero_, (union aclnn_value[]){{.t = zero}});
+    across[dim] = 1;
+    const struct npu_tensor *position = view_of(c, count, self->rank, self->size, across, 0);
+    launch(c, &where, (union aclnn_value[]){{.t = mask}, {.t = position}, {.t = zero}, {.t = begin}});
+    launch(c, &cummax, (union aclnn_value[]){{.t = begin}, {.i = dim}, {.t = latest}, {.t = length}});
+    launch(c, &sub, (union aclnn_value[]){{.t = position}, {.t = latest}, {.s = &integer_one}, {.t = length}});
+    launch(c, &argmax, (union aclnn_value[]){{.t = length}, {.i = dim}, {.i = true}, {.t = at}});
+    launch(c, &gather, (union aclnn_value[]){{.t = line}, {.i = dim}, {.t = at}, {.t = value}});
+    launch(c, &gather, (union aclnn_value[]){{.t = order}, {.i = dim}, {.t = at}, {.t = place}});
+    int64_t stride[RANK_MAX];
+    for (int32_t d = 0, i = 0; d < self->rank; d++)
+        if (d != dim || keep)
+            stride[i++] = value->stride[d];
+    if (copy_tensor(c, values, view_of(c, value, rank, size, stride, 0)))
+        return CALL_ERROR;
+    return copy_tensor(c, indices, view_of(c, place, rank, size, stride, 0));
+}
+
+/* self, size, fill_value: nonzero, cut or filled to that many rows */
+static int run_nonzero_static(struct call *c, const struct aten_row *row)
+{
+    static struct aclnn fill = ACLNN("aclnnInplaceFillScalar", "TS");
+    const struct npu_tensor *self = arg_tensor(c, 0);
+    struct npu_scalar value = {.kind = SCALAR_INT, .i = arg_int(c, 2, -1), .d = {(double)arg_int(c, 2, -1)}};
+    int64_t wish = arg_int(c, 1, 0), all[RANK_MAX] = {tensor_numel(self), self->rank}, size[2] = {wish, self->rank};
+    int32_t rank;
+    if (self->device < 0 || self->rank > RANK_MAX || wish < 0)
+        return CALL_FALLBACK;
+    struct npu_tensor *out = result(c, 0, ACL_INT64, 2, size), *found = temp(c, ACL_INT64, 2, all);
+    if (call_failed(c) || !tensor_numel(out))
+        return call_failed(c) ? CALL_ERROR : CALL_OK;
+    if (launch(c, &fill, (union aclnn_value[]){{.t = out}, {.s = &value}}) || !tensor_numel(self))
+        return call_failed(c) ? CALL_ERROR : CALL_OK;
+    if (launch_sized(c, row->aclnn, (union aclnn_value[]){{.t = self}, {.t = found}}, 1, &rank, all))
+        return CALL_ERROR;
+    size[0] = all[0] < wish ? all[0] : wish;
+    if (!size[0])
+        return CALL_OK;
+    return copy_tensor(c, view_of(c, out, 2, size, out->stride, out->offset),
+                       view_of(c, found, 2, size, (int64_t[]){self->rank, 1}, 0));
 }
 
 static int run_nonzero(struct call *c, const struct aten_row *row)
@@ -200,6 +360,10 @@ static int run_masked_select(struct call *c, const struct aten_row *row)
 }
 
 static const struct aten_row rows[] = {
+    {"_unique", run_unique2, &unique2, WITHOUT_COUNTS, false},
+    {"unique_consecutive", run_unique_consecutive, NULL, 0, false},
+    {"mode", run_mode, NULL, 0, false},
+    {"nonzero_static", run_nonzero_static, &nonzero, 0, false},
     {"sort.stable", run_sort, &sort, 0, false},
     {"sort.values_stable", run_sort, &sort, 0, false},
     {"topk", run_topk, &topk, 0, false},

@@ -23,6 +23,34 @@ static int run_nextafter(struct call *c, const struct aten_row *row)
     return run_pointwise(c, row);
 }
 
+/* p (p - 1) / 4 log π + the sum over j < p of lgamma(self - j / 2) */
+static int run_mvlgamma(struct call *c, const struct aten_row *row)
+{
+    static struct aclnn adds = ACLNN("aclnnAdds", "TSST"), add = ACLNN("aclnnAdd", "TTST");
+    const struct npu_tensor *self = arg_tensor(c, 0);
+    int64_t p = arg_int(c, 1, 1);
+    aclDataType type = result_type(row->code, self->dtype);
+    if (!takes_type(row->code, self->dtype) || p < 1 || p > 64 || self->device < 0)
+        return CALL_FALLBACK;
+    struct npu_scalar one = {.kind = SCALAR_INT, .i = 1, .d = {1}},
+                      shift = {.kind = SCALAR_FLOAT, .d = {(double)(p * (p - 1)) / 4 * 1.1447298858494001741}};
+    struct npu_tensor *out = result_pointwise(c, 0, type, self->rank, self->size, &self, 1);
+    aclDataType wide = type == ACL_DOUBLE ? ACL_DOUBLE : ACL_FLOAT;
+    struct npu_tensor *sum = temp(c, wide, self->rank, self->size), *part = temp(c, wide, self->rank, self->size);
+    const struct npu_tensor *x = cast(c, self, wide);
+    if (call_failed(c) || !tensor_numel(self))
+        return call_failed(c) ? CALL_ERROR : CALL_OK;
+    for (int64_t j = 0; j < p; j++) {
+        struct npu_scalar half = {.kind = SCALAR_FLOAT, .d = {-0.5 * (double)j}};
+        launch(c, &adds, (union aclnn_value[]){{.t = x}, {.s = &half}, {.s = &one}, {.t = part}});
+        launch(c, row->aclnn, (union aclnn_value[]){{.t = part}, {.t = j ? part : sum}});
+        if (j)
+            launch(c, &add, (union aclnn_value[]){{.t = sum}, {.t = part}, {.s = &one}, {.t = sum}});
+    }
+    return launch(c, &adds, (union aclnn_value[]){{.t = sum}, {.s = &shift}, {.s = &one}, {.t = out}});
+}
+
+static struct aclnn lgamma_ = ACLNN("aclnnLgamma", "TT");
 static struct aclnn polygamma = ACLNN("anynpu_Polygamma", "iTT");
 static struct aclnn nextafter_ = ACLNN("anynpu_Nextafter", "TTT");
 
@@ -63,6 +91,8 @@ static const struct aten_row rows[] = {
     {"igamma_", run_pointwise, &(struct aclnn)ACLNN("anynpu_Igamma", "TTT"), TAKES_FLOAT | OPERANDS(2), true},
     TWO("igammac", "Igammac", TAKES_FLOAT),
     {"igammac_", run_pointwise, &(struct aclnn)ACLNN("anynpu_Igammac", "TTT"), TAKES_FLOAT | OPERANDS(2), true},
+    PAIR("mvlgamma", "mvlgamma.out", run_mvlgamma, &lgamma_, MATH),
+    {"mvlgamma_", run_mvlgamma, &lgamma_, TAKES_FLOAT, true},
     PAIR("polygamma", "polygamma.out", run_pointwise, &polygamma, MATH),
     PAIR("nextafter", "nextafter.out", run_nextafter, &nextafter_, TAKES_FLOAT | OPERANDS(2)),
     {"nextafter_", run_nextafter, &nextafter_, TAKES_FLOAT | OPERANDS(2), true},
