@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Types and forms that a family once lacked, on the NPU against PyTorch's CPU: complex reductions and scans, negative pads,
-indexed reductions; nothing falls back."""
+"""Types and forms that a family once lacked, on the NPU against PyTorch's CPU: complex reductions and scans, whole numbers in
+convolutions and averages, CTC, negative pads; nothing falls back."""
 
 import warnings
 from collections.abc import Callable, Iterator
@@ -62,6 +62,35 @@ def test_running_logarithms() -> None:
 def test_complex_random_numbers() -> None:
     x = torch.randn(200000, dtype=torch.complex64, device="npu")
     assert abs(x.real.std() - 0.5**0.5) < 0.01 and abs(x.imag.std() - 0.5**0.5) < 0.01 and abs(x.mean()) < 0.01
+
+
+def test_whole_numbers() -> None:
+    x, w = torch.randint(-9, 9, (2, 4, 7, 8)), torch.randint(-9, 9, (6, 2, 3, 2))
+    same(lambda x, w: F.conv2d(x, w, torch.arange(6, device=x.device), 2, 1, groups=2), x, w)
+    same(lambda x, w: F.conv_transpose2d(x, w.view(4, 3, 3, 2), stride=2, padding=1, output_padding=1), x, w)
+    same(lambda x, w: F.conv1d(x[0], w[:, 0, :2]), x.view(2, 2, 112), w)
+    same(lambda x: F.avg_pool2d(x, 3, 2, 1), x)
+    same(lambda x: F.avg_pool2d(x, (2, 3), divisor_override=-2), x)
+    same(lambda x: F.avg_pool3d(x, 2), x)
+
+
+def test_ctc() -> None:
+    torch.manual_seed(4)
+    logits, targets = torch.randn(12, 3, 5), torch.randint(1, 5, (3, 4))
+    for dtype in (torch.float32, torch.float64):
+        for lengths in ((4, 2, 0), (1, 4, 3)):
+            for together in (False, True):
+                line = torch.cat([t[:n] for t, n in zip(targets, lengths, strict=True)]) if together else targets
+                grads = []
+                for device in ("npu", "cpu"):
+                    x = logits.to(device, dtype, copy=True).requires_grad_()
+                    loss = F.ctc_loss(
+                        x.log_softmax(2), line.to(device), (12, 9, 3), lengths, zero_infinity=True, reduction="none"
+                    )
+                    loss.sum().backward()
+                    grads.append((loss.detach().cpu(), x.grad.cpu()))
+                for a, b in zip(*grads, strict=True):
+                    torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
 
 
 def test_shapes() -> None:
