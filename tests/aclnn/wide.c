@@ -28,12 +28,12 @@ static aclTensor *tensor(int slot, aclDataType type, const void *values, size_t 
     return aclCreateTensor(dim, rank, type, stride, 0, ACL_FORMAT_ND, &room, 1, at);
 }
 
-static void finish(aclnnStatus first, uint64_t size, aclOpExecutor *executor,
+static void finish(aclnnStatus first, const uint64_t *size, aclOpExecutor *const *executor,
                    aclnnStatus (*run)(void *, uint64_t, aclOpExecutor *, aclrtStream))
 {
     CHECK_EQ(first, 0);
-    CHECK(size <= WORKSPACE);
-    CHECK_EQ(run(workspace, size, executor, stream), 0);
+    CHECK(*size <= WORKSPACE);
+    CHECK_EQ(run(workspace, *size, *executor, stream), 0);
     CHECK_EQ(aclrtSynchronizeStream(stream), 0);
 }
 
@@ -73,13 +73,13 @@ static void test_divergence(void)
         slope[i] = -y[i] * 2 / 4;
         other[i] = (expf(y[i]) * (y[i] + 1 - x[i])) * 2;
     }
-    finish(aclnnKlDivGetWorkspaceSize(a, b, (char *)"none", false, each, &size, &e), size, e, aclnnKlDiv);
+    finish(aclnnKlDivGetWorkspaceSize(a, b, (char *)"none", false, each, &size, &e), &size, &e, aclnnKlDiv);
     values_are(2, 4, want);
-    finish(aclnnKlDivGetWorkspaceSize(a, b, (char *)"batchmean", false, sum, &size, &e), size, e, aclnnKlDiv);
+    finish(aclnnKlDivGetWorkspaceSize(a, b, (char *)"batchmean", false, sum, &size, &e), &size, &e, aclnnKlDiv);
     values_are(3, 1, (float[]){total / 2});
-    finish(aclnnKlDivBackwardGetWorkspaceSize(g, a, b, 1, false, each, &size, &e), size, e, aclnnKlDivBackward);
+    finish(aclnnKlDivBackwardGetWorkspaceSize(g, a, b, 1, false, each, &size, &e), &size, &e, aclnnKlDivBackward);
     values_are(2, 4, slope);
-    finish(aclnnKlDivTargetBackwardGetWorkspaceSize(g, a, b, 2, true, each, &size, &e), size, e,
+    finish(aclnnKlDivTargetBackwardGetWorkspaceSize(g, a, b, 2, true, each, &size, &e), &size, &e,
            aclnnKlDivTargetBackward);
     values_are(2, 4, other);
     refused(aclnnKlDivGetWorkspaceSize(a, b, (char *)"some", false, each, &size, &e), "batchmean");
@@ -100,10 +100,10 @@ static void test_turns(void)
                 *two = aclCreateIntArray(dim, 2), *wrong = aclCreateIntArray((int64_t[]){1, 1}, 2);
     uint64_t size;
     aclOpExecutor *e;
-    finish(aclnnConfusionTransposeGetWorkspaceSize(a, perm, one, true, line, &size, &e), size, e,
+    finish(aclnnConfusionTransposeGetWorkspaceSize(a, perm, one, true, line, &size, &e), &size, &e,
            aclnnConfusionTranspose);
     values_are(1, 6, (float[]){0, 1, 2, 3, 4, 5}); /* a lies turned */
-    finish(aclnnConfusionTransposeGetWorkspaceSize(line, perm, two, false, out, &size, &e), size, e,
+    finish(aclnnConfusionTransposeGetWorkspaceSize(line, perm, two, false, out, &size, &e), &size, &e,
            aclnnConfusionTranspose);
     values_are(2, 6, (float[]){0, 3, 1, 4, 2, 5});
     refused(aclnnConfusionTransposeGetWorkspaceSize(a, wrong, one, true, line, &size, &e), "each of 2 dimensions once");
@@ -116,7 +116,7 @@ static void test_turns(void)
     (void)data;
     aclDestroyTensor(data);
     data = tensor(3, ACL_FLOAT, x, sizeof x, 2, turned, (int64_t[]){1, 3}); /* [3][2], its columns together */
-    finish(aclnnScatterNdUpdateGetWorkspaceSize(data, index, updates, &size, &e), size, e, aclnnScatterNdUpdate);
+    finish(aclnnScatterNdUpdateGetWorkspaceSize(data, index, updates, &size, &e), &size, &e, aclnnScatterNdUpdate);
     values_are(3, 6, (float[]){9, 1, 7, 10, 4, 8});
     const int64_t far[] = {3, 0};
     CHECK_EQ(aclrtMemcpy(device + 4 * SLOT, SLOT, far, sizeof far, ACL_MEMCPY_HOST_TO_DEVICE), 0);
@@ -140,9 +140,9 @@ static void test_affine_grid(void)
     aclIntArray *shape = aclCreateIntArray((int64_t[]){1, 3, 2, 2}, 4);
     uint64_t size;
     aclOpExecutor *e;
-    finish(aclnnAffineGridGetWorkspaceSize(theta, shape, true, out, &size, &e), size, e, aclnnAffineGrid);
+    finish(aclnnAffineGridGetWorkspaceSize(theta, shape, true, out, &size, &e), &size, &e, aclnnAffineGrid);
     values_are(1, 8, (float[]){-0.5f, -2, 1.5f, -2, -0.5f, 2, 1.5f, 2});
-    finish(aclnnAffineGridGetWorkspaceSize(theta, shape, false, out, &size, &e), size, e, aclnnAffineGrid);
+    finish(aclnnAffineGridGetWorkspaceSize(theta, shape, false, out, &size, &e), &size, &e, aclnnAffineGrid);
     values_are(1, 8, (float[]){0, -1, 1, -1, 0, 1, 1, 1});
     aclDestroyIntArray(shape);
     aclDestroyTensor(theta);
