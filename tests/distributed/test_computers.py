@@ -7,6 +7,7 @@ import pytest
 import torch
 import torch.distributed as dist
 from computers import Computers, NotPermitted
+from pool import LONG
 from test_parallel import DDP, close, make_net, reference, steps_of
 
 
@@ -46,7 +47,7 @@ def ddp(rank, world):
     assert all(torch.equal(a, b) for one in every for a, b in zip(one, every[0]))
 
 
-@pytest.mark.parametrize("world", [2, 4])
+@pytest.mark.parametrize("world", [2, 4] if LONG else [2])
 def test_ddp_between_computers(own_pool, computers, world):
     pool = own_pool(world, two=computers())
     pool.run(sums, 20, 10)
@@ -59,7 +60,6 @@ def test_slow_cable(own_pool, computers):
     fast = max(pool.run(sums, 2, 1 << 20))
     two.slow_down(200)
     slow = max(pool.run(sums, 2, 1 << 20))
-    pool.run(ddp)
     # 4 MB cross in each direction, 160 ms at 200 Mbit/s, twice
     assert slow > 0.25 and slow > fast, (fast, slow)
 
