@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The divergence of Kullback and Leibler, y (log y − x), or e^y (y − x) when the target is a logarithm, and its
  * gradients, composed of elementwise steps in float (double for double). */
-#include <string.h>
-
 #include "ops/elementwise.h"
 #include "ops/loss.h"
 #include "ops/reduce.h"
@@ -48,17 +46,14 @@ static struct view *constant(const struct kl *k, double value)
     return plan_scalar(k->plan, &s, k->type);
 }
 
-/* x target reduction logTarget out */
+/* self target reduction logTarget out; reduction is a number, as in the gradients */
 int prepare_kl_div(struct plan *plan, const struct op_row *row, const union op_value *arg)
 {
-    static const char *const names[] = {"none", "mean", "sum", "batchmean"};
     struct kl k;
-    int reduction = 0;
-    while (reduction < 4 && strcmp(arg[2].s ? arg[2].s : "", names[reduction]))
-        reduction++;
-    if (reduction == 4)
-        return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "%s: reduction must be none, mean, sum or batchmean, not %s.",
-                         row->name, arg[2].s ? arg[2].s : "null");
+    int64_t reduction = arg[2].i;
+    (void)row;
+    if (reduction < LOSS_NONE || reduction > LOSS_SUM)
+        return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "reduction must be 0, 1 or 2, but it is %ld.", (long)reduction);
     TRY(start(plan, arg, 0, 4, &k));
     if (reduction)
         TRY(plan_check_shape(plan, 4, 0, NULL));
@@ -77,10 +72,10 @@ int prepare_kl_div(struct plan *plan, const struct op_row *row, const union op_v
     if (!reduction)
         return ACLNN_SUCCESS;
     struct view *sum = plan_temp(plan, k.type, 0, NULL);
-    struct reduce_out to = {sum, reduction == 1 ? REDUCE_MEAN : REDUCE_VALUE, 0};
+    struct reduce_out to = {sum, reduction == LOSS_MEAN ? REDUCE_MEAN : REDUCE_VALUE, 0};
     reduce_step(plan, each, (uint32_t)((1ull << k.x->rank) - 1), REDUCE_SUM, 0, reduce_type_of(k.type, k.type), &to, 1);
-    double batch = reduction == 3 && k.x->rank ? (double)k.x->dim[0] : 1;
-    return two(&k, BINARY_DIV, k.out, sum, constant(&k, batch));
+    plan_copy(plan, k.out, sum);
+    return ACLNN_SUCCESS;
 }
 
 /* gradOutput self target reduction logTarget gradInput; code: the target's gradient */

@@ -73,17 +73,17 @@ static void test_divergence(void)
         slope[i] = -y[i] * 2 / 4;
         other[i] = (expf(y[i]) * (y[i] + 1 - x[i])) * 2;
     }
-    finish(aclnnKlDivGetWorkspaceSize(a, b, (char *)"none", false, each, &size, &e), &size, &e, aclnnKlDiv);
+    finish(aclnnKlDivGetWorkspaceSize(a, b, 0, false, each, &size, &e), &size, &e, aclnnKlDiv);
     values_are(2, 4, want);
-    finish(aclnnKlDivGetWorkspaceSize(a, b, (char *)"batchmean", false, sum, &size, &e), &size, &e, aclnnKlDiv);
-    values_are(3, 1, (float[]){total / 2});
+    finish(aclnnKlDivGetWorkspaceSize(a, b, 2, false, sum, &size, &e), &size, &e, aclnnKlDiv);
+    values_are(3, 1, (float[]){total});
     finish(aclnnKlDivBackwardGetWorkspaceSize(g, a, b, 1, false, each, &size, &e), &size, &e, aclnnKlDivBackward);
     values_are(2, 4, slope);
     finish(aclnnKlDivTargetBackwardGetWorkspaceSize(g, a, b, 2, true, each, &size, &e), &size, &e,
            aclnnKlDivTargetBackward);
     values_are(2, 4, other);
-    refused(aclnnKlDivGetWorkspaceSize(a, b, (char *)"some", false, each, &size, &e), "batchmean");
-    refused(aclnnKlDivGetWorkspaceSize(a, b, (char *)"sum", false, each, &size, &e), "to have size");
+    refused(aclnnKlDivGetWorkspaceSize(a, b, 3, false, each, &size, &e), "must be 0, 1 or 2");
+    refused(aclnnKlDivGetWorkspaceSize(a, b, 2, false, each, &size, &e), "to have size");
     aclTensor *all[] = {a, b, each, sum, g};
     for (int i = 0; i < 5; i++)
         aclDestroyTensor(all[i]);
