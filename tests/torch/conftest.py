@@ -4,11 +4,12 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 
 import pytest
 import torch
-import torch_npu  # noqa: F401
+from torch_npu.npu.utils import cpu_fallback_count, reset_cpu_fallback_count
 
 Run = Callable[..., subprocess.CompletedProcess]
 
@@ -48,3 +49,13 @@ def two_devices() -> None:
     """Skips where there is only one device."""
     if torch.npu.device_count() < 2:
         pytest.skip("needs two devices")
+
+
+@pytest.fixture
+def no_fallback() -> Iterator[None]:
+    """Every operator of the test must have a kernel of its own; a test that expects otherwise empties the counter."""
+    reset_cpu_fallback_count()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+    assert cpu_fallback_count() == {}

@@ -3,23 +3,14 @@
 transposed, all floating types, channels last, gradients with respect to everything; nothing falls back."""
 
 import random
-import warnings
 
 import pytest
 import torch
 import torch.nn.functional as F
-from torch_npu.npu.utils import cpu_fallback_count, reset_cpu_fallback_count
 
 TOLERANCE = {torch.float32: 2e-5, torch.float64: 1e-12, torch.float16: 4e-3, torch.bfloat16: 3e-2}
 
-
-@pytest.fixture(autouse=True)
-def no_fallback():
-    reset_cpu_fallback_count()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-    assert cpu_fallback_count() == {}
+pytestmark = pytest.mark.usefixtures("no_fallback")
 
 
 def agrees(got: torch.Tensor, want: torch.Tensor, what: object) -> None:

@@ -3,22 +3,12 @@
 
 import functools
 import itertools
-import warnings
-from collections.abc import Iterator
 
 import pytest
 import torch
 import torch.nn.functional as F
-from torch_npu.npu.utils import cpu_fallback_count, reset_cpu_fallback_count
 
-
-@pytest.fixture(autouse=True)
-def no_fallback() -> Iterator[None]:
-    reset_cpu_fallback_count()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-    assert cpu_fallback_count() == {}
+pytestmark = pytest.mark.usefixtures("no_fallback")
 
 
 def both(f: object, *tensors: torch.Tensor, tolerance: float = 2e-5) -> None:

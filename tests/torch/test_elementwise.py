@@ -3,7 +3,6 @@
 0-dim tensors, in-place and out= forms, gradients, errors; nothing may fall back to the CPU unless that is the expectation."""
 
 import itertools
-import warnings
 
 import pytest
 import torch
@@ -23,15 +22,7 @@ TOLERANCE = {
     torch.complex128: (1e-7, 1e-9),
 }
 
-
-@pytest.fixture(autouse=True)
-def no_fallback():
-    """Every operator of the test must have a kernel of its own; a test that expects otherwise empties the counter."""
-    reset_cpu_fallback_count()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-    assert cpu_fallback_count() == {}
+pytestmark = pytest.mark.usefixtures("no_fallback")
 
 
 def same(got: object, want: object) -> None:

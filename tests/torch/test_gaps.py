@@ -2,22 +2,13 @@
 """Types and forms that a family once lacked, on the NPU against PyTorch's CPU: complex reductions and scans, whole numbers in
 convolutions and averages, CTC, negative pads; nothing falls back."""
 
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 import torch
 import torch.nn.functional as F
-from torch_npu.npu.utils import cpu_fallback_count, reset_cpu_fallback_count
 
-
-@pytest.fixture(autouse=True)
-def no_fallback() -> Iterator[None]:
-    reset_cpu_fallback_count()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-    assert cpu_fallback_count() == {}
+pytestmark = pytest.mark.usefixtures("no_fallback")
 
 
 def same(f: Callable[..., object], *tensors: torch.Tensor, tolerance: float = 1e-5) -> None:

@@ -2,22 +2,12 @@
 """Sampling images at grids on the NPU against PyTorch's CPU results, with gradients; nothing falls back."""
 
 import itertools
-import warnings
-from collections.abc import Iterator
 
 import pytest
 import torch
 import torch.nn.functional as F
-from torch_npu.npu.utils import cpu_fallback_count, reset_cpu_fallback_count
 
-
-@pytest.fixture(autouse=True)
-def no_fallback() -> Iterator[None]:
-    reset_cpu_fallback_count()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-    assert cpu_fallback_count() == {}
+pytestmark = pytest.mark.usefixtures("no_fallback")
 
 
 def both(x: torch.Tensor, grid: torch.Tensor, tolerance: float, **how: object) -> None:

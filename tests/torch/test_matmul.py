@@ -3,25 +3,16 @@
 inner dimensions, in-place and out= forms, gradients, errors; nothing falls back."""
 
 import functools
-import warnings
 
 import pytest
 import torch
 import torch.nn.functional as F
-from torch_npu.npu.utils import cpu_fallback_count, reset_cpu_fallback_count
 
 FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
 INTS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
 TOLERANCE = {torch.float32: 2e-5, torch.float64: 1e-12, torch.float16: 4e-3, torch.bfloat16: 3e-2}
 
-
-@pytest.fixture(autouse=True)
-def no_fallback():
-    reset_cpu_fallback_count()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-    assert cpu_fallback_count() == {}
+pytestmark = pytest.mark.usefixtures("no_fallback")
 
 
 def sample(dtype: torch.dtype, *shape: int, seed: int = 0) -> torch.Tensor:

@@ -3,14 +3,12 @@
 maxima, one to three dimensions, all types, ragged windows, channels last, NaN, gradients; nothing falls back."""
 
 import itertools
-import warnings
 from collections.abc import Callable
 from functools import partial
 
 import pytest
 import torch
 import torch.nn.functional as F
-from torch_npu.npu.utils import cpu_fallback_count, reset_cpu_fallback_count
 
 FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
 INTS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
@@ -22,14 +20,7 @@ TOLERANCE = {
     torch.bfloat16: (3e-2, 3e-2),
 }
 
-
-@pytest.fixture(autouse=True)
-def no_fallback():
-    reset_cpu_fallback_count()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-    assert cpu_fallback_count() == {}
+pytestmark = pytest.mark.usefixtures("no_fallback")
 
 
 def same(got: torch.Tensor, want: torch.Tensor, what: object) -> None:

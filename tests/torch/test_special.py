@@ -2,12 +2,9 @@
 """Special functions on the NPU against PyTorch's CPU results: values, integers as floats, 16-bit floats, out=, edges;
 nothing falls back."""
 
-import warnings
-from collections.abc import Iterator
 
 import pytest
 import torch
-from torch_npu.npu.utils import cpu_fallback_count, reset_cpu_fallback_count
 
 s = torch.special
 ONE = [
@@ -24,14 +21,7 @@ TWO = [
 # PyTorch's own Bessel functions are good to seven digits right above 5.
 TOLERANCE = {torch.float32: 3e-5, torch.float64: 2e-6, torch.float16: 2e-3, torch.bfloat16: 2e-2}
 
-
-@pytest.fixture(autouse=True)
-def no_fallback() -> Iterator[None]:
-    reset_cpu_fallback_count()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-    assert cpu_fallback_count() == {}
+pytestmark = pytest.mark.usefixtures("no_fallback")
 
 
 def same(got: torch.Tensor, want: torch.Tensor, what: object) -> None:

@@ -3,13 +3,11 @@
 corners, all types, channels last, strides, gradients; nothing falls back."""
 
 import itertools
-import warnings
-from collections.abc import Iterator
 
 import pytest
 import torch
 import torch.nn.functional as F
-from torch_npu.npu.utils import cpu_fallback_count, reset_cpu_fallback_count
+from torch_npu.npu.utils import reset_cpu_fallback_count
 
 FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-10, torch.float16: 5e-3, torch.bfloat16: 4e-2, torch.uint8: 0}
@@ -24,13 +22,7 @@ MODES = [
 SIZES = [{"size": 9}, {"size": 3}, {"size": 6}, {"scale_factor": 1.7}, {"scale_factor": 0.6}, {"scale_factor": 2.0}]
 
 
-@pytest.fixture(autouse=True)
-def no_fallback() -> Iterator[None]:
-    reset_cpu_fallback_count()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-    assert cpu_fallback_count() == {}
+pytestmark = pytest.mark.usefixtures("no_fallback")
 
 
 def same(got: torch.Tensor, want: torch.Tensor, what: object) -> None:
