@@ -2,11 +2,15 @@
 /* Models in memory: the arena, the table of values, types and attributes, and this thread's last failure. */
 #include "graph/graph.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/dtype.h"
 
@@ -27,6 +31,26 @@ int graph_fail(int status, const char *format, ...)
 const char *graph_reason(void)
 {
     return reason;
+}
+
+/* ---- files ---- */
+void *file_map(const char *path, int flags, size_t *size)
+{
+    struct stat about;
+    void *bytes = MAP_FAILED;
+    int file = open(path, O_RDONLY | O_CLOEXEC), error = 0;
+    *size = 0;
+    if (file < 0 || fstat(file, &about)) {
+        error = errno;
+    } else if (S_ISREG(about.st_mode) && about.st_size > 0) {
+        *size = (size_t)about.st_size;
+        bytes = mmap(NULL, *size, PROT_READ, flags, file, 0);
+        error = errno;
+    }
+    if (file >= 0)
+        close(file);
+    errno = error;
+    return bytes == MAP_FAILED ? NULL : bytes;
 }
 
 /* ---- types ---- */

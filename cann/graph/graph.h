@@ -182,6 +182,11 @@ const float *node_floats(const struct node *node, const char *name, size_t *coun
 const struct tensor *node_tensor(const struct node *node, const char *name);
 struct graph *node_graph(const struct node *node, const char *name);
 
+/* ---- files ---- */
+/* A file's bytes, to be given to munmap; flags are mmap's. NULL with errno when it cannot be read (*size is 0) or
+ * mapped (it is not), NULL with errno 0 when it is empty or no regular file. */
+void *file_map(const char *path, int flags, size_t *size);
+
 /* ---- failures ---- */
 enum graph_status {
     GRAPH_OK = 0,

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "graph/operator.h"
@@ -552,23 +551,13 @@ static int open_bytes(const void *bytes, size_t size, struct model **out)
 
 int om_open(const char *path, struct model **model)
 {
-    struct stat about;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0 || fstat(file, &about)) {
-        int error = errno;
-        if (file >= 0)
-            close(file);
-        return graph_fail(GRAPH_FAILED, "%s cannot be read: %s", path, strerror(error));
-    }
-    size_t size = S_ISREG(about.st_mode) ? (size_t)about.st_size : 0;
+    size_t size;
     /* All of it is read now, for the checksums: pages in one go take a third of the time. */
-    void *map = size ? mmap(NULL, size, PROT_READ, MAP_SHARED | MAP_POPULATE, file, 0) : MAP_FAILED;
-    int error = errno;
-    close(file);
-    if (size == 0)
+    void *map = file_map(path, MAP_SHARED | MAP_POPULATE, &size);
+    if (!map && !errno)
         return graph_fail(GRAPH_INVALID, "%s is no offline model (.om): it is empty or no file", path);
-    if (map == MAP_FAILED)
-        return graph_fail(GRAPH_FAILED, "%s cannot be mapped: %s", path, strerror(error));
+    if (!map)
+        return graph_fail(GRAPH_FAILED, "%s cannot be %s: %s", path, size ? "mapped" : "read", strerror(errno));
     int status = open_bytes(map, size, model);
     if (status) {
         munmap(map, size);

@@ -6,13 +6,10 @@
 #include "graph/onnx/onnx.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/hash.h"
 #include "graph/onnx/parts.h"
@@ -611,18 +608,11 @@ int onnx_parse(const void *bytes, size_t size, const char *folder, struct model 
 
 int onnx_read(const char *path, struct model **model)
 {
-    struct stat about;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0 || fstat(file, &about)) {
-        int error = errno;
-        if (file >= 0)
-            close(file);
-        return graph_fail(GRAPH_FAILED, "%s cannot be read: %s", path, strerror(error));
-    }
-    size_t size = S_ISREG(about.st_mode) ? (size_t)about.st_size : 0;
-    void *bytes = size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
-    close(file);
-    if (bytes == MAP_FAILED)
+    size_t size;
+    void *bytes = file_map(path, MAP_PRIVATE, &size);
+    if (!bytes && !size && errno)
+        return graph_fail(GRAPH_FAILED, "%s cannot be read: %s", path, strerror(errno));
+    if (!bytes)
         return graph_fail(GRAPH_INVALID, "%s is empty or no file", path);
     const char *slash = strrchr(path, '/');
     char *folder = slash ? strndup(path, (size_t)(slash - path) + (slash == path)) : strdup(".");

@@ -4,13 +4,10 @@
 #include "graph/onnx/parts.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/dtype.h"
 
@@ -34,25 +31,20 @@ static const struct mapping *map_file(struct reading *r, const char *location)
         if (strcmp(m->name, location) == 0)
             return m;
     char *path = NULL;
-    struct stat about;
+    size_t size;
     if (asprintf(&path, "%s/%s", r->folder, location) < 0) {
         graph_fail(GRAPH_NO_MEMORY, "no memory");
         return NULL;
     }
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    void *bytes = MAP_FAILED;
-    if (file >= 0 && fstat(file, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 0)
-        bytes = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_SHARED, file, 0);
+    void *bytes = file_map(path, MAP_SHARED, &size);
     int error = errno;
-    if (file >= 0)
-        close(file);
-    struct mapping *made = bytes == MAP_FAILED ? NULL : model_alloc(r->model, sizeof *made);
+    struct mapping *made = bytes ? model_alloc(r->model, sizeof *made) : NULL;
     if (made) {
-        *made = (struct mapping){r->model->files, location, bytes, (size_t)about.st_size};
+        *made = (struct mapping){r->model->files, location, bytes, size};
         r->model->files = made;
     } else {
-        if (bytes != MAP_FAILED)
-            munmap(bytes, (size_t)about.st_size);
+        if (bytes)
+            munmap(bytes, size);
         graph_fail(GRAPH_FAILED, "the file %s with data of the model cannot be read: %s", path, strerror(error));
     }
     free(path);
