@@ -27,17 +27,10 @@
 
 enum softmax { SOFTMAX, LOG_SOFTMAX };
 
-/* Before version 13 all from the axis on counts as one dimension. */
 static void define_softmax(struct op *op)
 {
     struct operand *x = op_in(op, 0), *y = op_like(op, 0, x);
-    int axis = op_axis_of(op, op_version(op) < 13 ? 1 : -1, x->rank);
-    if (op_version(op) < 13) {
-        int64_t flat[] = {op_span(x, 0, axis), op_span(x, axis, x->rank)};
-        x = op_reshape(op, x, 2, flat);
-        y = op_reshape(op, y, 2, flat);
-        axis = 1;
-    }
+    int axis = op_softmax_axis(op, &x, &y);
     if (op_count(x) == 0)
         return;
     if (op_code(op) == SOFTMAX)

@@ -589,6 +589,17 @@ int op_axis_of(struct op *op, int64_t otherwise, int rank)
     return op_axis(op, op_int(op, "axis", otherwise), rank);
 }
 
+int op_softmax_axis(struct op *op, struct operand **x, struct operand **y)
+{
+    if (op_version(op) >= 13)
+        return op_axis_of(op, -1, (*x)->rank);
+    int axis = op_axis_of(op, 1, (*x)->rank);
+    int64_t flat[] = {op_span(*x, 0, axis), op_span(*x, axis, (*x)->rank)};
+    *x = op_reshape(op, *x, 2, flat);
+    *y = op_reshape(op, *y, 2, flat);
+    return 1;
+}
+
 int32_t op_broadcast(struct op *op, struct operand *const *t, int n, int64_t *dim)
 {
     int32_t rank = 0;

@@ -102,6 +102,9 @@ int64_t op_span(const struct operand *t, int from, int to); /* product of dims f
 int op_axis(struct op *op, int64_t axis, int rank);         /* in [0, rank); 0 after a failure */
 /* The attribute "axis" for that rank. */
 int op_axis_of(struct op *op, int64_t otherwise, int rank);
+/* The axis of Softmax and its kin. Before version 13 all from the axis on counts as one dimension: x and y become views
+ * of two. */
+int op_softmax_axis(struct op *op, struct operand **x, struct operand **y);
 /* Broadcasts the inputs from ≤ i < to; returns the rank. */
 int32_t op_broadcast(struct op *op, struct operand *const *t, int n, int64_t *dim);
 bool op_same_shape(const struct operand *a, const struct operand *b);

@@ -215,17 +215,11 @@ static void define_position(struct op *op)
         OP_CALL(op, aclnnRsubs, op_acl(op, y), op_integer(op, x->dim[axis] - 1), op_integer(op, 1), op_out(op, y));
 }
 
-/* Hardmax: 1 at the first largest, 0 elsewhere. Before version 13 all from the axis on counts as one. */
+/* Hardmax: 1 at the first largest, 0 elsewhere. */
 static void define_hardmax(struct op *op)
 {
     struct operand *x = op_in(op, 0), *y = op_like(op, 0, x);
-    int axis = op_axis_of(op, op_version(op) < 13 ? 1 : -1, x->rank);
-    if (op_version(op) < 13) {
-        int64_t flat[] = {op_span(x, 0, axis), op_span(x, axis, x->rank)};
-        x = op_reshape(op, x, 2, flat);
-        y = op_reshape(op, y, 2, flat);
-        axis = 1;
-    }
+    int axis = op_softmax_axis(op, &x, &y);
     int64_t dim[OP_RANK];
     memcpy(dim, x->dim, sizeof dim);
     if (x->rank)
