@@ -256,6 +256,23 @@ static int reduce_code(struct call *c, const char *name, bool two)
     return -1;
 }
 
+/* What a scatter writes to: self, from which index and src (may be NULL) are then apart, or without self a new result
+ * like `like`. NULL after a failure. */
+static const struct npu_tensor *written(struct call *c, const struct npu_tensor *self, const struct npu_tensor *like,
+                                        const struct npu_tensor **index, const struct npu_tensor **src)
+{
+    const struct npu_tensor *out = self;
+    if (!self) {
+        out = result(c, 0, like->dtype, like->rank, like->size);
+    } else {
+        if (check_no_overlap(c, self))
+            return NULL;
+        *src = *src ? apart(c, *src, self) : NULL;
+        *index = apart(c, *index, self);
+    }
+    return call_failed(c) ? NULL : out;
+}
+
 /* scatter and scatter_add; arguments self, dim, index, src or value, [reduce]. */
 static int run_scatter(struct call *c, const struct aten_row *row)
 {
@@ -279,16 +296,8 @@ static int run_scatter(struct call *c, const struct aten_row *row)
     }
     if ((reduce || add) && !indexes_with_sum(self->dtype))
         return CALL_FALLBACK;
-    const struct npu_tensor *out = self;
-    if (in_place) {
-        if (check_no_overlap(c, self))
-            return CALL_ERROR;
-        src = src ? apart(c, src, self) : NULL;
-        index = apart(c, index, self);
-    } else {
-        out = result(c, 0, self->dtype, self->rank, self->size);
-    }
-    if (call_failed(c))
+    const struct npu_tensor *out = written(c, in_place ? self : NULL, self, &index, &src);
+    if (!out)
         return CALL_ERROR;
     if (!tensor_numel(index))
         return in_place ? CALL_OK : copy_tensor(c, out, self);
@@ -314,7 +323,7 @@ static const struct npu_tensor *line(struct call *c, const struct npu_tensor *t)
 static int run_index_reduce(struct call *c, const struct aten_row *row)
 {
     const struct npu_tensor *given = arg_tensor(c, 0), *self = line(c, given), *index = line(c, arg_tensor(c, 2)),
-                            *src = line(c, arg_tensor(c, 3)), *out = self;
+                            *src = line(c, arg_tensor(c, 3)), *out;
     bool in_place = row->code & IN_PLACE;
     int32_t dim = wrap_dim(c, arg_int(c, 1, 0), self->rank);
     if (dim < 0)
@@ -334,15 +343,8 @@ static int run_index_reduce(struct call *c, const struct aten_row *row)
     for (int32_t d = 0; d < self->rank; d++)
         if (d != dim && src->size[d] != self->size[d])
             return CALL_FALLBACK;
-    if (in_place) {
-        if (check_no_overlap(c, self))
-            return CALL_ERROR;
-        src = apart(c, src, self);
-        index = apart(c, index, self);
-    } else {
-        out = result(c, 0, self->dtype, given->rank, given->size);
-    }
-    if (call_failed(c))
+    out = written(c, in_place ? self : NULL, given, &index, &src);
+    if (!out)
         return CALL_ERROR;
     out = line(c, out);
     index = cast(c, index, ACL_INT64);
@@ -359,7 +361,7 @@ static int run_index_reduce(struct call *c, const struct aten_row *row)
 
 static int run_scatter_reduce(struct call *c, const struct aten_row *row)
 {
-    const struct npu_tensor *self = arg_tensor(c, 0), *index = arg_tensor(c, 2), *src = arg_tensor(c, 3), *out = self;
+    const struct npu_tensor *self = arg_tensor(c, 0), *index = arg_tensor(c, 2), *src = arg_tensor(c, 3), *out;
     bool in_place = row->code & IN_PLACE;
     int32_t dim = wrap_dim(c, arg_int(c, 1, 0), self->rank);
     if (dim < 0)
@@ -369,15 +371,8 @@ static int run_scatter_reduce(struct call *c, const struct aten_row *row)
         return CALL_ERROR;
     if (!indexes_with_sum(self->dtype) || is_complex(self->dtype) || (self->dtype == ACL_BOOL && reduce == REDUCE_MEAN))
         return CALL_FALLBACK;
-    if (in_place) {
-        if (check_no_overlap(c, self))
-            return CALL_ERROR;
-        src = apart(c, src, self);
-        index = apart(c, index, self);
-    } else {
-        out = result(c, 0, self->dtype, self->rank, self->size);
-    }
-    if (call_failed(c))
+    out = written(c, in_place ? self : NULL, self, &index, &src);
+    if (!out)
         return CALL_ERROR;
     if (!tensor_numel(index))
         return in_place ? CALL_OK : copy_tensor(c, out, self);
