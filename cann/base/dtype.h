@@ -31,6 +31,14 @@ static inline size_t dtype_size(aclDataType dtype)
     return dtype_row(dtype)->size;
 }
 
+/* Bits of one element; 0 when the type is unknown or a string. Those of four bits lie two a byte, the first in the low
+ * half.
+ */
+static inline size_t dtype_bits(aclDataType dtype)
+{
+    return dtype == ACL_INT4 || dtype == ACL_FLOAT4_E2M1 || dtype == ACL_FLOAT4_E1M2 ? 4 : 8 * dtype_size(dtype);
+}
+
 static inline bool dtype_is_float(aclDataType dtype) /* f16 bf16 f32 f64 */
 {
     return dtype_row(dtype)->kind == DTYPE_FLOAT;

@@ -95,10 +95,10 @@ int64_t type_count(const struct type *type)
 
 int64_t type_bytes(const struct type *type)
 {
-    int64_t count = type_count(type), size = (int64_t)dtype_size(type->dtype), bytes;
-    if (count < 0 || size == 0 || __builtin_mul_overflow(count, size, &bytes))
+    int64_t count = type_count(type), each = (int64_t)dtype_bits(type->dtype), bits;
+    if (count < 0 || each == 0 || __builtin_mul_overflow(count, each, &bits))
         return -1;
-    return bytes;
+    return bits / 8 + (bits % 8 != 0);
 }
 
 bool type_equal(const struct type *a, const struct type *b)

@@ -42,7 +42,7 @@ extern const struct type type_unknown;
 struct type type_make(aclDataType dtype, int32_t rank, const int64_t *dim);
 bool type_known(const struct type *type);    /* a tensor, dtype, rank and every dim known */
 int64_t type_count(const struct type *type); /* elements; -1: unknown or more than 2^62 */
-int64_t type_bytes(const struct type *type); /* -1: unknown, too many, or a dtype without whole bytes */
+int64_t type_bytes(const struct type *type); /* -1: unknown, too many, or a dtype without a size */
 bool type_equal(const struct type *a, const struct type *b);
 /* "DT_FLOAT [1, 3, ?, s0]" into text; returns text. */
 const char *type_text(const struct type *type, char *text, size_t size);

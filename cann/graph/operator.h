@@ -19,13 +19,14 @@ struct context;
 struct op; /* operators/op.h */
 
 enum operator_flags {
-    OPERATOR_VIEW = 1,    /* output 0 has the bytes of input 0, in the same order (Reshape, Identity): run is NULL; the
-                             executor shares or copies the memory */
-    OPERATOR_SHAPE = 2,   /* asks for inputs' types only (Shape, Size): known as soon as they are */
-    OPERATOR_RANDOM = 4,  /* differs from run to run: never folded */
-    OPERATOR_SIZES = 8,   /* the outputs' sizes depend on contents (NonZero, NonMaxSuppression): infer() leaves them
-                             unknown, run() reads what it needs (context read), sets the dims and asks for the memory */
-    OPERATOR_CONTROL = 16 /* If, Loop, Scan: run is NULL, the executor and folding do it themselves */
+    OPERATOR_VIEW = 1,     /* output 0 has the bytes of input 0, in the same order (Reshape, Identity): run is NULL; the
+                              executor shares or copies the memory */
+    OPERATOR_SHAPE = 2,    /* asks for inputs' types only (Shape, Size): known as soon as they are */
+    OPERATOR_RANDOM = 4,   /* differs from run to run: never folded */
+    OPERATOR_SIZES = 8,    /* the outputs' sizes depend on contents (NonZero, NonMaxSuppression): infer() leaves them
+                              unknown, run() reads what it needs (context read), sets the dims and asks for the memory */
+    OPERATOR_CONTROL = 16, /* If, Loop, Scan: run is NULL, the executor and folding do it themselves */
+    OPERATOR_NARROW = 32   /* takes elements of less than a byte; only such rows do, and views */
 };
 
 struct operator_row {

@@ -259,6 +259,17 @@ def test_all_nodes_that_are_unsupported_as_they_stand(atc: Atc) -> None:
     refused(atc.convert(made), UNSUPPORTED, "E10055", "[cast0]", "[cast1]", "[cast2]")
 
 
+def test_four_bit_numbers_where_they_have_no_addresses(atc: Atc) -> None:
+    """Views take them, conversions do; what moves single elements does not, and says so."""
+    shape = np.array([4, 3])
+    nodes = [helper.make_node("Cast", ["x"], ["small"], "narrow", to=TensorProto.INT4),
+             helper.make_node("Reshape", ["small", "shape"], ["r"], "view"),
+             helper.make_node("Cast", ["r"], ["y"], "widen", to=FLOAT)]  # fmt: skip
+    assert atc.convert(model(nodes, {"x": [3, 4]}, ["y"], {"shape": shape}, opset=21))[0] == 0
+    nodes[1] = helper.make_node("Transpose", ["small"], ["r"], "turn")
+    refused(atc.convert(model(nodes, {"x": [3, 4]}, ["y"], opset=21)), UNSUPPORTED, "E10055", "[turn]", "DT_INT4")
+
+
 def test_models_that_contradict_themselves(atc: Atc) -> None:
     loose = model([helper.make_node("Relu", ["nothing"], ["y"], "r")], {"x": [1]}, ["y"])
     refused(atc.convert(loose), MODEL, "E10041", "[nothing]", "nothing makes")

@@ -63,15 +63,21 @@ class Program:
             check(acl.mdl.destroy_dataset(dataset), "destroy_dataset")
         return results
 
-    def fetch(self, dataset: int, i: int) -> np.ndarray:
+    def result_type(self, dataset: int, i: int) -> tuple[list[int], int]:
+        """Sizes and aclDataType of output i, as the execution told them or as the model says."""
         desc = acl.mdl.get_dataset_tensor_desc(dataset, i)
         if desc:
             shape = [acl.get_tensor_desc_dim_v2(desc, d)[0] for d in range(acl.get_tensor_desc_num_dims(desc))]
-        else:
-            dims, status = acl.mdl.get_cur_output_dims(self.desc, i)
-            check(status, "get_cur_output_dims")
-            shape = dims["dims"]
-        host = np.empty(shape, NUMPY[acl.mdl.get_output_data_type(self.desc, i)])
+            return shape, acl.get_tensor_desc_type(desc)
+        dims, status = acl.mdl.get_cur_output_dims(self.desc, i)
+        check(status, "get_cur_output_dims")
+        return dims["dims"], acl.mdl.get_output_data_type(self.desc, i)
+
+    def fetch(self, dataset: int, i: int) -> np.ndarray:
+        shape, kind = self.result_type(dataset, i)
+        return self.fetch_as(dataset, i, np.empty(shape, NUMPY[kind]))
+
+    def fetch_as(self, dataset: int, i: int, host: np.ndarray) -> np.ndarray:
         address = acl.get_data_buffer_addr(acl.mdl.get_dataset_buffer(dataset, i))
         if host.nbytes:
             check(acl.rt.memcpy(acl.util.numpy_to_ptr(host), host.nbytes, address, host.nbytes, DEVICE_TO_HOST), "memcpy")

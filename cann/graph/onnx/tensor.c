@@ -110,7 +110,8 @@ static int external(struct reading *r, const Onnx__TensorProto *tensor, const ch
 static int typed(struct reading *r, const Onnx__TensorProto *t, const char *name, const struct type *type, size_t bytes,
                  const void **data)
 {
-    size_t size = dtype_size(type->dtype), count = bytes / size, given;
+    bool packed = dtype_bits(type->dtype) < 8; /* then each of the field's numbers is a byte of them */
+    size_t size = packed ? 1 : dtype_size(type->dtype), count = bytes / size, given;
     const void *field;
     size_t width; /* of the field's numbers */
     switch (type->dtype) {
@@ -134,8 +135,8 @@ static int typed(struct reading *r, const Onnx__TensorProto *t, const char *name
     }
     size_t parts = dtype_is_complex(type->dtype) ? 2 : 1;
     if (given != count * parts)
-        return graph_fail(GRAPH_INVALID, "tensor [%s] has %zu elements, its shape asks for %zu", name, given / parts,
-                          count);
+        return graph_fail(GRAPH_INVALID, "tensor [%s] has %zu %s, its shape asks for %zu", name, given / parts,
+                          packed ? "bytes" : "elements", count);
     if (size / parts == width) {
         *data = count ? field : "";
         return GRAPH_OK;
@@ -153,7 +154,7 @@ int onnx_tensor(struct reading *r, const Onnx__TensorProto *t, struct tensor *ou
 {
     const char *name = t->name ? t->name : "";
     aclDataType dtype = onnx_dtype(t->data_type);
-    if (dtype_size(dtype) == 0)
+    if (dtype_bits(dtype) == 0)
         return graph_fail(GRAPH_UNSUPPORTED, "tensor [%s] has elements of type %s, which is not supported", name,
                           onnx_dtype_name(t->data_type));
     if (t->segment)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Other types for the same numbers, or for the same bits. */
-#include "graph/operators/float8.h"
+#include "graph/operators/narrow.h"
 #include "graph/operators/onnx.h"
 #include "graph/operators/row.h"
 
 static void convert(struct op *op, aclDataType dtype)
 {
     struct operand *x = op_in(op, 0);
-    if (dtype_size(dtype) == 0 || dtype_size(x->dtype) == 0)
+    if (dtype_bits(dtype) == 0 || dtype_bits(x->dtype) == 0)
         op_fail(op, GRAPH_UNSUPPORTED, "from %s to %s", dtype_name(x->dtype), dtype_name(dtype));
     struct operand *y = op_result(op, 0, dtype, x->rank, x->dim);
-    if (float8_is(dtype) || float8_is(x->dtype))
-        float8_convert(op, y, x);
+    if (narrow_is(dtype) || narrow_is(x->dtype))
+        narrow_convert(op, y, x);
     else
         op_copy(op, y, x);
 }
@@ -36,8 +36,8 @@ static void define_bit_cast(struct op *op)
 }
 
 const struct operator_row operators_cast[] = {
-    ROW("Cast", 1, 0, 0, 1, 1, 1, 1, define_cast, NULL, 0),
-    ROW("CastLike", 15, 0, 0, 2, 2, 1, 1, define_cast_like, NULL, 0),
+    ROW("Cast", 1, 0, OPERATOR_NARROW, 1, 1, 1, 1, define_cast, NULL, 0),
+    ROW("CastLike", 15, 0, OPERATOR_NARROW, 2, 2, 1, 1, define_cast_like, NULL, 0),
     VIEW_ROW("BitCast", 26, 1, define_bit_cast),
     {0},
 };

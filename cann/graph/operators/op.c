@@ -220,6 +220,17 @@ static struct operand *operand_new(struct op *op, aclDataType dtype, int32_t ran
     return t;
 }
 
+/* Elements of less than a byte have no addresses of their own. */
+static void check_width(struct op *op, const char *which, int k, aclDataType dtype)
+{
+    bool narrow = dtype_bits(dtype) % 8 != 0;
+    if (narrow && !(op->node->row->flags & (OPERATOR_NARROW | OPERATOR_VIEW)))
+        op_fail(op, GRAPH_UNSUPPORTED,
+                "%s %d has elements of type %s, which only Cast, CastLike, QuantizeLinear, DequantizeLinear and "
+                "changes of shape take",
+                which, k, dtype_name(dtype));
+}
+
 struct operand *op_in(struct op *op, int i)
 {
     if (i < 0 || i >= op->node->n_in || !op->in[i])
@@ -233,6 +244,7 @@ struct operand *op_in(struct op *op, int i)
         t->tensor = op->context ? op->in[i] : NULL;
         t->host = op->in[i]->host;
         op->inputs[i] = t;
+        check_width(op, "input", i, t->dtype);
     }
     return op->inputs[i];
 }
@@ -389,6 +401,7 @@ struct operand *op_result(struct op *op, int k, aclDataType dtype, int32_t rank,
     if (!op_wants(op, k))
         return op_temp(op, dtype, rank, dim);
     struct operand *t = operand_new(op, dtype, rank, dim);
+    check_width(op, "output", k, dtype);
     if (op->status)
         return t;
     if (!op->context) {

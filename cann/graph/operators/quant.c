@@ -18,7 +18,7 @@
 #include "aclnnop/aclnn_matmul.h"
 #include "aclnnop/aclnn_max.h"
 #include "aclnnop/aclnn_min.h"
-#include "graph/operators/float8.h"
+#include "graph/operators/narrow.h"
 #include "graph/operators/onnx.h"
 #include "graph/operators/row.h"
 
@@ -68,6 +68,9 @@ struct operand *quant_shifted(struct op *op, struct operand *x, struct operand *
 static bool range_of(aclDataType dtype, double *low, double *high)
 {
     switch ((int)dtype) {
+    case ACL_INT4:
+        *low = -8, *high = 7;
+        return true;
     case ACL_INT8:
         *low = -128, *high = 127;
         return true;
@@ -89,8 +92,8 @@ static bool range_of(aclDataType dtype, double *low, double *high)
 static void round_into(struct op *op, struct operand *x, struct operand *zero, struct operand *y)
 {
     double low = 0, high = 0;
-    if (float8_is(y->dtype)) { /* whose zero point is 0 */
-        float8_convert(op, y, x);
+    if (narrow_float(y->dtype)) { /* whose zero point is 0 */
+        narrow_convert(op, y, x);
         return;
     }
     if (!range_of(y->dtype, &low, &high))
@@ -99,7 +102,10 @@ static void round_into(struct op *op, struct operand *x, struct operand *zero, s
     if (zero)
         OP_CALL(op, aclnnInplaceAdd, op_out(op, x), op_acl(op, op_cast(op, zero, x->dtype)), op_integer(op, 1));
     OP_CALL(op, aclnnInplaceHardtanh, op_out(op, x), op_number(op, low), op_number(op, high));
-    op_copy(op, y, x);
+    if (narrow_is(y->dtype))
+        narrow_convert(op, y, x);
+    else
+        op_copy(op, y, x);
 }
 
 void quant_round(struct op *op, struct operand *x, struct operand *scale, struct operand *zero, int axis,
@@ -125,7 +131,7 @@ static void define_quantize(struct op *op)
             op_acl(op, op_cast(op, for_blocks(op, scale, x, axis, block), precision)));
     if (to->dtype == ACL_FLOAT16 || to->dtype == ACL_BF16)
         to = op_cast(op, to, ACL_FLOAT);
-    round_into(op, to, zero ? for_blocks(op, zero, x, axis, block) : NULL, y);
+    round_into(op, to, zero ? for_blocks(op, narrow_widened(op, zero), x, axis, block) : NULL, y);
 }
 
 static void define_dequantize(struct op *op)
@@ -135,13 +141,14 @@ static void define_dequantize(struct op *op)
     int64_t block = op_int(op, "block_size", 0);
     struct operand *y = op_result(op, 0, onnx_attribute_dtype(op, "output_dtype", scale->dtype), x->rank, x->dim);
     struct operand *to = y->dtype == ACL_FLOAT ? y : op_temp(op, ACL_FLOAT, x->rank, x->dim);
-    if (float8_is(x->dtype))
-        float8_convert(op, to, x);
+    if (narrow_is(x->dtype))
+        narrow_convert(op, to, x);
     else
         op_copy(op, to, x);
-    if (zero && !float8_is(x->dtype))
+    if (zero && !narrow_float(x->dtype))
         OP_CALL(op, aclnnInplaceSub, op_out(op, to),
-                op_acl(op, op_cast(op, for_blocks(op, zero, x, axis, block), ACL_FLOAT)), op_integer(op, 1));
+                op_acl(op, op_cast(op, for_blocks(op, narrow_widened(op, zero), x, axis, block), ACL_FLOAT)),
+                op_integer(op, 1));
     OP_CALL(op, aclnnInplaceMul, op_out(op, to),
             op_acl(op, op_cast(op, for_blocks(op, scale, x, axis, block), ACL_FLOAT)));
     if (to != y)
@@ -206,8 +213,8 @@ static void define_qlinear_matmul(struct op *op)
 }
 
 const struct operator_row operators_quant[] = {
-    ROW("QuantizeLinear", 10, 0, 0, 2, 3, 1, 1, define_quantize, NULL, 0),
-    ROW("DequantizeLinear", 10, 0, 0, 2, 3, 1, 1, define_dequantize, NULL, 0),
+    ROW("QuantizeLinear", 10, 0, OPERATOR_NARROW, 2, 3, 1, 1, define_quantize, NULL, 0),
+    ROW("DequantizeLinear", 10, 0, OPERATOR_NARROW, 2, 3, 1, 1, define_dequantize, NULL, 0),
     ROW("DynamicQuantizeLinear", 11, 0, 0, 1, 1, 3, 3, define_dynamic_quantize, NULL, 0),
     ROW("MatMulInteger", 10, 0, 0, 2, 4, 1, 1, define_matmul_integer, NULL, 0),
     ROW("QLinearMatMul", 10, 0, 0, 8, 8, 1, 1, define_qlinear_matmul, NULL, 0),
