@@ -11,12 +11,12 @@
 aclDataType onnx_dtype(int64_t number)
 {
     static const aclDataType types[] = {
-        [1] = ACL_FLOAT,          [2] = ACL_UINT8,         [3] = ACL_INT8,          [4] = ACL_UINT16,
-        [5] = ACL_INT16,          [6] = ACL_INT32,         [7] = ACL_INT64,         [8] = ACL_STRING,
-        [9] = ACL_BOOL,           [10] = ACL_FLOAT16,      [11] = ACL_DOUBLE,       [12] = ACL_UINT32,
-        [13] = ACL_UINT64,        [14] = ACL_COMPLEX64,    [15] = ACL_COMPLEX128,   [16] = ACL_BF16,
-        [17] = ACL_FLOAT8_E4M3FN, [18] = ACL_DT_UNDEFINED, [19] = ACL_FLOAT8_E5M2,  [20] = ACL_DT_UNDEFINED,
-        [21] = ACL_DT_UNDEFINED,  [22] = ACL_INT4,         [23] = ACL_FLOAT4_E2M1,  [24] = ACL_FLOAT8_E8M0,
+        [1] = ACL_FLOAT,          [2] = ACL_UINT8,         [3] = ACL_INT8,         [4] = ACL_UINT16,
+        [5] = ACL_INT16,          [6] = ACL_INT32,         [7] = ACL_INT64,        [8] = ACL_STRING,
+        [9] = ACL_BOOL,           [10] = ACL_FLOAT16,      [11] = ACL_DOUBLE,      [12] = ACL_UINT32,
+        [13] = ACL_UINT64,        [14] = ACL_COMPLEX64,    [15] = ACL_COMPLEX128,  [16] = ACL_BF16,
+        [17] = ACL_FLOAT8_E4M3FN, [18] = ACL_DT_UNDEFINED, [19] = ACL_FLOAT8_E5M2, [20] = ACL_DT_UNDEFINED,
+        [21] = ACL_DT_UNDEFINED,  [22] = ACL_INT4,         [23] = ACL_FLOAT4_E2M1, [24] = ACL_FLOAT8_E8M0,
     };
     return number > 0 && number < (int64_t)(sizeof types / sizeof types[0]) ? types[number] : ACL_DT_UNDEFINED;
 }
