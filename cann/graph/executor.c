@@ -85,6 +85,7 @@ static void unload(struct executable *e)
     if (e->model)
         model_free(e->model);
     pthread_mutex_destroy(&e->lock);
+    dump_model_free(e->dump);
     free(e->copy);
     free(e->weight);
     free(e->aipp);
@@ -141,18 +142,21 @@ static int prepare(struct executable *e, const struct model_source *source, cons
     return aclrtCreateEventExWithFlag(&e->last, ACL_EVENT_SYNC);
 }
 
-static int load(const struct model_source *source, const struct model_memory *memory, struct executable **executable)
+static int load(const struct model_source *source, const struct model_memory *memory, uint32_t id,
+                struct executable **executable)
 {
     struct executable *e = calloc(1, sizeof *e);
     if (!e)
         return fail(ACL_ERROR_BAD_ALLOC, "no host memory for a model");
     pthread_mutex_init(&e->lock, NULL);
     int status = prepare(e, source, memory);
-    if (status)
+    if (status) {
         unload(e);
-    else
-        *executable = e;
-    return status;
+        return status;
+    }
+    e->dump = dump_model_choose(source->path, e->model->name ? e->model->name : "", id);
+    *executable = e;
+    return 0;
 }
 
 static const struct model_info *info(const struct executable *e)

@@ -75,7 +75,8 @@ struct executable {
     aclrtEvent last;      /* recorded after each execution */
     aclrtStream last_stream;
     bool executed;
-    void **aipp; /* [own inputs]: where the network's input is made from pictures, or NULL */
+    struct dump_model *dump; /* NULL: its layers are not dumped */
+    void **aipp;             /* [own inputs]: where the network's input is made from pictures, or NULL */
     uint64_t clock;
 };
 
@@ -114,12 +115,16 @@ struct emitter {
     struct emitted *emitted;       /* descriptors of the node under way */
     size_t emitted_count, emitted_room;
     struct block *node_scratch; /* stepwise: given back after the node */
+    uint32_t layers;            /* dumped so far */
 };
 void emitter_init(struct emitter *emitter, struct executable *executable, aclrtStream stream, bool recorded);
 /* After a node: descriptors and scratch. */
 void emitter_settle(struct emitter *emitter);
 void emitter_end(struct emitter *emitter);
 int emit_node(struct emitter *emitter, const struct node *node, struct tensor *table);
+/* For models whose layers are dumped, else nothing: at the beginning of an execution. (executor_dump.c) */
+int emit_turn(struct emitter *emitter);
+int emit_dump(struct emitter *emitter, const struct node *node, const struct tensor *table); /* after the node */
 int emit_copy(aclrtStream stream, void *to, const void *from, size_t bytes);
 
 /* Device memory of an executable that lives as long as it; NULL after graph_fail(). */

@@ -316,6 +316,8 @@ int emit_node(struct emitter *m, const struct node *node, struct tensor *table)
         status = node->row->run(node, &m->context, in, out);
     if (status)
         status = graph_fail(status, "node [%s] (%s): %s", node->name, node->op, graph_reason());
+    if (!status)
+        status = emit_dump(m, node, table);
     if (in != few_in)
         free(in);
     if (out != few_out)

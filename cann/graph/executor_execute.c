@@ -283,6 +283,7 @@ static int emit(const struct turn *t, struct tensor *table, aclrtStream stream)
         return status;
     struct emitter m;
     emitter_init(&m, t->e, stream, true);
+    status = emit_turn(&m);
     for (int32_t i = 0; !status && i < g->n_nodes; i++) {
         const struct node *node = &g->nodes[i];
         bool known = true;

@@ -426,7 +426,9 @@ int steps_run(struct executable *e, const struct program *program, struct tensor
     struct steps s = {.executable = e, .table = table, .fold = fold_new(stream, FOLD_BYTES)};
     const struct graph *g = &e->model->main;
     emitter_init(&s.emitter, e, stream, false);
-    int status = s.fold ? run_graph(&s, g) : graph_fail(GRAPH_NO_MEMORY, "no memory");
+    int status = s.fold ? emit_turn(&s.emitter) : graph_fail(GRAPH_NO_MEMORY, "no memory");
+    if (!status)
+        status = run_graph(&s, g);
     for (int32_t i = 0; !status && i < g->n_out; i++)
         status = to_device(&s, &table[g->out[i]]);
     emitter_end(&s.emitter);

@@ -140,6 +140,35 @@ int trace_listen(trace_listener listener) DOOR(trace_listen);
 void trace_api(const char *name, int64_t begin, uint32_t level) DOOR(trace_api);
 enum { TRACE_LEVEL_ACL = 20000, TRACE_LEVEL_NODE = 10000, TRACE_LEVEL_HCCL = 5500, TRACE_LEVEL_RUNTIME = 5000 };
 
+/* ---- dumps (dump.c) ---- */
+enum { DUMP_IN = 1, DUMP_OUT = 2 };
+struct dump_tensor {
+    aclDataType dtype;
+    aclFormat format;
+    int32_t rank;
+    const int64_t *dim;
+    const void *data; /* contiguous, readable by this thread */
+    size_t bytes;
+};
+struct dump_op {
+    const char *type, *name;
+    uint32_t in, out;
+    const struct dump_tensor *tensor; /* inputs, then outputs */
+};
+/* What is wanted of operators that run by themselves: a set of DUMP_IN, DUMP_OUT. One relaxed load. */
+extern _Atomic uint32_t dump_operators DOOR(dump_operators);
+/* From a task; nothing is written when dumping has ended. */
+int dump_operator(const struct dump_op *op) DOOR(dump_operator);
+
+/* A model that the configuration chooses, by its file's name or its own; NULL: it is not dumped. */
+struct dump_model;
+struct dump_model *dump_model_choose(const char *path, const char *name, uint32_t id) DOOR(dump_model_choose);
+void dump_model_free(struct dump_model *model) DOOR(dump_model_free); /* none of its tasks is queued any more */
+bool dump_model_wants(const struct dump_model *model, const char *layer) DOOR(dump_model_wants); /* NULL: no */
+/* From tasks: an execution begins; a layer has run. */
+void dump_model_turn(struct dump_model *model) DOOR(dump_model_turn);
+int dump_model_layer(struct dump_model *model, const struct dump_op *op, uint32_t task) DOOR(dump_model_layer);
+
 /* Makes the library report a bad state of the process (forked child of a used device…); 0 when all is well.
  * Every public entry that touches the device asks. */
 int entry_check(void) DOOR(entry_check);

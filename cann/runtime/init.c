@@ -12,7 +12,9 @@
 #include "base/json.h"
 #include "base/options.h"
 #include "context.h"
+#include "dump.h"
 #include "error.h"
+#include "init.h"
 
 enum { HOOKS = 32, CONFIG_MAX = 1 << 20 };
 
@@ -28,7 +30,7 @@ static bool finalized;
 static char *config; /* text of the file, "" without one */
 static struct hook init_hooks[HOOKS], end_hooks[HOOKS];
 
-static int read_config(const char *path, char **out)
+int config_read(const char *path, const char *call, char **out)
 {
     FILE *f = fopen(path, "re");
     char *text = f ? malloc(CONFIG_MAX + 1) : NULL;
@@ -38,7 +40,7 @@ static int read_config(const char *path, char **out)
         fclose(f);
     if (bad) {
         free(text);
-        return fail(ACL_ERROR_INVALID_FILE, "File %s is invalid. Reason: aclInit cannot read it", path);
+        return fail(ACL_ERROR_INVALID_FILE, "File %s is invalid. Reason: %s cannot read it", path, call);
     }
     size_t at = 0;
     if (n <= CONFIG_MAX)
@@ -95,8 +97,10 @@ aclError aclInit(const char *configPath)
     option_check_names(stderr);
     char *text = NULL;
     if (configPath && *configPath) {
-        TRY(read_config(configPath, &text));
+        TRY(config_read(configPath, __func__, &text));
         int status = apply_config(configPath, text);
+        if (!status)
+            status = dump_start(configPath, text);
         if (status) {
             free(text);
             return status;
@@ -114,6 +118,7 @@ aclError aclInit(const char *configPath)
 static int finish(void)
 {
     context_set_default(-1);
+    dump_stop();
     return call_hooks(end_hooks, "");
 }
 

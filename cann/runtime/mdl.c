@@ -118,7 +118,15 @@ void model_set_gear(uint32_t id, size_t gear)
     pthread_mutex_unlock(&lock);
 }
 
-static int place_model(struct executable *model, uint32_t *id)
+static uint32_t next_id(void)
+{
+    pthread_mutex_lock(&lock);
+    uint32_t id = ++last_id;
+    pthread_mutex_unlock(&lock);
+    return id;
+}
+
+static int place_model(struct executable *model, uint32_t id)
 {
     pthread_mutex_lock(&lock);
     struct place *p = NULL;
@@ -134,10 +142,8 @@ static int place_model(struct executable *model, uint32_t *id)
             place_count += 8;
         }
     }
-    if (p) {
-        *p = (struct place){.model = model, .id = ++last_id, .gear = SIZE_MAX};
-        *id = p->id;
-    }
+    if (p)
+        *p = (struct place){.model = model, .id = id, .gear = SIZE_MAX};
     pthread_mutex_unlock(&lock);
     return p ? 0 : fail(ACL_ERROR_BAD_ALLOC, "no host memory for a model");
 }
@@ -149,10 +155,13 @@ static aclError load(const struct model_source *source, const struct model_memor
     if (!model_executor())
         return fail_code();
     struct executable *model;
-    TRY(executor->load(source, memory, &model));
-    int status = place_model(model, id);
+    uint32_t made = next_id();
+    TRY(executor->load(source, memory, made, &model));
+    int status = place_model(model, made);
     if (status)
         executor->unload(model);
+    else
+        *id = made;
     return status;
 }
 

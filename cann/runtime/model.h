@@ -87,8 +87,9 @@ struct model_executor {
     /* A reference for the caller. */
     int (*describe)(const struct model_source *source, struct model_info **info);
     void (*info_free)(struct model_info *info); /* with the last reference */
-    /* On the current context's device. */
-    int (*load)(const struct model_source *source, const struct model_memory *memory, struct executable **model);
+    /* On the current context's device. id: the model's from then on. */
+    int (*load)(const struct model_source *source, const struct model_memory *memory, uint32_t id,
+                struct executable **model);
     const struct model_info *(*info)(const struct executable *model);
     /* Queues an execution. The counts are those of info, sizes were not looked at yet. gear: the choice; SIZE_MAX: none
      * was made. Calls for one model may come from several threads; each waits for its turn. An output without an

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The names that programs for a chip are linked with: tensor descriptions, attributes, compile options, operators by
- * name, dumping, report hooks. What a software device cannot do is refused with the operator's name in the text. */
+ * name, the order of calls of dumps, report hooks. What a software device cannot do is refused with the operator's name
+ * in the text. */
 #include <stdint.h>
 
 #include "acl/acl.h"
@@ -115,10 +116,14 @@ static void test_others(void)
 {
     struct MsprofApi api = {.level = 1};
     uint64_t start = MsprofSysCycleTime();
-    CHECK_EQ(aclmdlInitDump(), ACL_ERROR_FEATURE_UNSUPPORTED);
-    CHECK_TEXT(aclGetRecentErrMsg(), "aclmdlInitDump");
-    CHECK_EQ(aclmdlSetDump("x.json"), ACL_ERROR_FEATURE_UNSUPPORTED);
-    CHECK_EQ(aclmdlFinalizeDump(), ACL_ERROR_FEATURE_UNSUPPORTED);
+    CHECK_EQ(aclmdlSetDump("x.json"), ACL_ERROR_DUMP_NOT_RUN);
+    CHECK_TEXT(aclGetRecentErrMsg(), "call aclmdlInitDump first");
+    CHECK_EQ(aclmdlFinalizeDump(), ACL_ERROR_DUMP_NOT_RUN);
+    CHECK_EQ(aclmdlInitDump(), 0);
+    CHECK_EQ(aclmdlInitDump(), ACL_ERROR_DUMP_ALREADY_RUN);
+    CHECK_EQ(aclmdlSetDump(NULL), ACL_ERROR_INVALID_PARAM);
+    CHECK_EQ(aclmdlSetDump("/nonexistent/acl.json"), ACL_ERROR_INVALID_FILE);
+    CHECK_EQ(aclmdlFinalizeDump(), 0);
     CHECK_EQ(strcmp(HcclGetErrorString(HCCL_E_TIMEOUT), "timeout"), 0);
     CHECK_EQ(strcmp(HcclGetErrorString((HcclResult)1000), "unknown error"), 0);
     CHECK(MsprofGetHashId("aclnnAdd", 8) == MsprofGetHashId("aclnnAdd", 8) &&

@@ -101,8 +101,10 @@ static void configuration(void)
     CHECK_EQ(init_with(""), ACL_ERROR_PARSE_FILE);
     CHECK_EQ(init_with("{\"defaultDevice\": {\"default_device\": \"7\"}}"), ACL_ERROR_RT_INVALID_DEVICEID);
     CHECK_EQ(init_with("{\"defaultDevice\": {\"default_device\": \"x\"}}"), ACL_ERROR_INVALID_PARAM);
+    CHECK_EQ(init_with("{\"dump\": {\"dump_path\": \"/nonexistent\"}}"), ACL_ERROR_INVALID_DUMP_CONFIG);
+    CHECK_TEXT(aclGetRecentErrMsg(), "dump_path /nonexistent is not a folder");
     CHECK_EQ(aclrtGetDevice(&device), ACL_ERROR_RT_CONTEXT_NULL);
-    CHECK_EQ(init_with("{\"dump\": [1, 2.5e3, {}], \"defaultDevice\": {\"default_device\": \"1\"}}"), 0);
+    CHECK_EQ(init_with("{\"dump\": {}, \"more\": [1, 2.5e3, {}], \"defaultDevice\": {\"default_device\": \"1\"}}"), 0);
     CHECK_EQ(aclrtGetDevice(&device), 0);
     CHECK_EQ(device, 1);
     CHECK_EQ(aclFinalize(), 0);

@@ -187,18 +187,18 @@ def init_dump() -> None:
     """Prepares the dump of operators' inputs and outputs.
 
     Raises:
-        RuntimeError: this CANN does not dump (the software NPU does not).
+        RuntimeError: dumping was started before.
     """
     _lazy_init()
     _C._npu_initDump()
 
 
 def set_dump(cfg_file: str) -> None:
-    """Starts the dump that the file describes.
+    """Starts the dump that the file describes: {"dump": {"dump_path": "out", "dump_op_switch": "on", "dump_mode": "all"}}.
 
     Raises:
         AssertionError: no such file.
-        RuntimeError: this CANN does not dump.
+        RuntimeError: init_dump was not called, or the file is wrong; it says where.
     """
     if not os.path.exists(cfg_file):
         raise AssertionError(f"cfg_file {cfg_file} path does not exists." + pta_error(ErrCode.NOT_FOUND))
@@ -210,7 +210,7 @@ def finalize_dump() -> None:
     """Ends the dump.
 
     Raises:
-        RuntimeError: this CANN does not dump.
+        RuntimeError: init_dump was not called.
     """
     _lazy_init()
     _C._npu_finalizeDump()

@@ -313,12 +313,17 @@ struct plan *plan_prepare(const struct op_row *row, const union op_value *arg, a
     plan->arg = take(plan, sizeof *arg * (size_t)row->params, 16);
     memcpy(plan->arg, arg, sizeof *arg * (size_t)row->params);
     int s = check_args(plan, arg);
+    struct plan_dump *dump = NULL;
+    if (!s && __builtin_expect(atomic_load_explicit(&dump_operators, memory_order_relaxed) != 0, 0))
+        dump = plan_dump_before(plan);
     if (!s)
         s = row->prepare(plan, row, plan->arg);
     *status = s ? s : plan->status;
     if (*status == ACLNN_SUCCESS) {
         if (__builtin_expect(saturation_wanted(), 0))
             plan_saturate(plan);
+        if (dump)
+            plan_dump_after(plan, dump);
         if (trace_wanted(ANYNPU_TRACE_TASK) || plan->work >= DESCRIBED_NS || log_wanted(ACL_INFO))
             plan->detail = plan_describe(plan);
         return plan;

@@ -60,6 +60,11 @@ const struct task_detail *plan_describe(struct plan *plan);
  * (saturate.c) */
 void plan_saturate(struct plan *plan);
 
+/* Where operators are dumped: a step before all others (call it first) and one after them. While the client's handles
+ * live. (dump.c) */
+struct plan_dump *plan_dump_before(struct plan *plan);
+void plan_dump_after(struct plan *plan, struct plan_dump *dump);
+
 /* A prepared plan or NULL with *status set. */
 struct plan *plan_prepare(const struct op_row *row, const union op_value *arg, aclnnStatus *status);
 
