@@ -17,11 +17,16 @@ _running = threading.local()
 
 
 def _keep(old: Parameter, new: Parameter) -> Parameter:
-    """`old` holding what `new` held; `new` itself where the two cannot change places (a weak reference to one, say)."""
+    """`old` holding what `new` held, with its own hooks; `new` itself where the two cannot change places (a weak reference to
+    one, say)."""
+    hooks = {name: getattr(old, name, None) for name in ("_backward_hooks", "_post_accumulate_grad_hooks")}
     try:
         torch._C._swap_tensor_impl(old, new)
     except RuntimeError:
         return new
+    for name, kept in hooks.items():
+        if kept:
+            setattr(old, name, kept)
     return old
 
 

@@ -134,3 +134,9 @@ def test_a_test_for_each_dtype():
             @Dtypes(torch.float32)
             def test_nothing(self):
                 pass
+
+
+def test_results_of_two_broadcast_arguments():
+    pairs = list(utils.test_2args_broadcast(torch.div))
+    assert len(pairs) > 9 and all(numpy.allclose(a, b) and a.shape == b.shape for a, b in pairs)
+    assert len({a.shape for a, _ in pairs}) > 5

@@ -23,6 +23,7 @@ __all__ = [
     "get_npu_device",
     "create_common_tensor",
     "create_dtype_tensor",
+    "test_2args_broadcast",
     "check_operators_in_prof",
     "SkipIfNoLapack",
     "SupportedDevices",
@@ -82,10 +83,10 @@ def create_common_tensor(item: Sequence, minValue: float, maxValue: float, devic
     """Random numbers in [minValue, maxValue) as (CPU tensor, NPU tensor).
 
     Args:
-        item: [NumPy dtype, format or -1, shape].
+        item: [NumPy dtype, format or -1, shape], what follows is the caller's own.
         device: of the second; get_npu_device() if None.
     """
-    dtype, npu_format, shape = item
+    dtype, npu_format, shape = item[:3]
     return _pair(numpy.random.uniform(minValue, maxValue, shape).astype(dtype), npu_format, device)
 
 
@@ -115,6 +116,22 @@ def create_dtype_tensor(
     if no_zero:
         values = numpy.where(values != 0, values, numpy.ones_like(values))
     return _pair(values, npu_format if dtype in floats else -1, device)
+
+
+def test_2args_broadcast(fn: Callable[..., torch.Tensor]) -> Iterator[tuple[numpy.ndarray, numpy.ndarray]]:
+    """Results of a function of two tensors for shapes that broadcast in turns, as (CPU, NPU)."""
+    shapes = [(5, 6), (5,), ()], [(6, 5, 1), (1, 7)], [(2, 3, 4), (3, 1)]
+    for group in shapes:
+        for first, second in itertools.product(group, repeat=2):
+            try:
+                numpy.broadcast_shapes(first, second)
+            except ValueError:
+                continue
+            a, b = (create_common_tensor([numpy.float32, -1, shape], 1, 10) for shape in (first, second))
+            yield fn(a[0], b[0]).numpy(), fn(a[1], b[1]).cpu().numpy()
+
+
+test_2args_broadcast.__test__ = False  # type: ignore[attr-defined]  # for pytest, which would take it for a test
 
 
 def check_operators_in_prof(expected_operators: list[str], prof: Any, unexpected_operators: list[str] | None = None) -> bool:
