@@ -7,12 +7,48 @@ a family; it has a table OPERATORS {schema: function} and says the formula's sou
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+
 import torch
 
-from . import attention, basic, formats, norm, quant, vision
+from . import (
+    activation,
+    attention,
+    basic,
+    conv,
+    dropout,
+    formats,
+    grouped,
+    infer_attention,
+    moe,
+    norm,
+    optimizer,
+    quant,
+    rotary,
+    shape,
+    vision,
+)
 
-_FAMILIES = (attention, basic, formats, norm, quant, vision)
+_FAMILIES = (
+    activation, attention, basic, conv, dropout, formats, grouped, infer_attention, moe,
+    norm, optimizer, quant, rotary, shape, vision,
+)  # fmt: skip
 _library = torch.library.Library("npu", "DEF")
+
+
+def _with_out(operator: Callable, outputs: list[str]) -> Callable:
+    """The operator with its outputs as one argument out=(…), as PyTorch's own functions take several."""
+
+    @functools.wraps(operator)
+    def call(*args: object, out: tuple[torch.Tensor, ...] | None = None, **kwargs: object) -> object:
+        if out is None:
+            return operator(*args, **kwargs)
+        if len(out) != len(outputs):
+            raise RuntimeError(f"{operator.__name__}: out must be ({', '.join(outputs)}), but has {len(out)} tensors.")
+        return operator(*args, **kwargs, **dict(zip(outputs, out)))
+
+    return call
 
 
 def _define() -> dict[str, object]:
@@ -23,7 +59,11 @@ def _define() -> dict[str, object]:
             name = schema.partition("(")[0]
             _library.define(schema)
             _library.impl(name, function, "CompositeImplicitAutograd")
-            names[name] = getattr(torch.ops.npu, name)
+            operator, _, overload = name.partition(".")
+            names[operator] = getattr(torch.ops.npu, operator)
+            outputs = [a.name for a in names[operator].out._schema.arguments if a.is_out] if overload == "out" else ["out"]
+            if outputs != ["out"]:
+                names[operator] = _with_out(names[operator], outputs)
     return names
 
 

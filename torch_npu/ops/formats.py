@@ -3,47 +3,74 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 import torch
 from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
-# aclFormat by number: the ones that torch_npu programs use.
-FORMATS = {-1: "UNDEFINED", 0: "NCHW", 1: "NHWC", 2: "ND", 3: "NC1HWC0", 4: "FRACTAL_Z", 29: "FRACTAL_NZ", 30: "NCDHW",
-           32: "NDC1HWC0", 33: "FRACTAL_Z_3D"}
+
+class Format(IntEnum):
+    """Storage formats (aclFormat) that torch_npu programs use."""
+
+    UNDEFINED = -1
+    NCHW = 0
+    NHWC = 1
+    ND = 2
+    NC1HWC0 = 3
+    FRACTAL_Z = 4
+    NC1HWC0_C04 = 12
+    HWCN = 16
+    NDHWC = 27
+    FRACTAL_NZ = 29
+    NCDHW = 30
+    NDC1HWC0 = 32
+    FRACTAL_Z_3D = 33
+
+
+_PLAIN = (Format.NCHW, Format.NHWC, Format.ND, Format.HWCN, Format.NDHWC, Format.NCDHW)
 _BASE = {3: 2, 4: 0, 5: 30}  # rank → default format, as the aclnn tensors get it: 3 is ND here, 4 NCHW, 5 NCDHW
 _tags: WeakTensorKeyDictionary = WeakTensorKeyDictionary()
 
 
 def _check(name: str, number: int) -> None:
-    if number not in FORMATS:
-        known = ", ".join(f"{k} {v}" for k, v in FORMATS.items())
+    if number not in set(Format):
+        known = ", ".join(f"{known.value} {known.name}" for known in Format)
         raise RuntimeError(f"{name}: acl_format {number} is not known; known formats: {known}.")
 
 
-def get_npu_format(self: Tensor) -> int:
+def get_npu_format(self: Tensor) -> Format:
     """The tensor's format tag: the one set by npu_format_cast, or the default of its rank."""
-    return _tags.get(self, _BASE.get(self.dim(), 2))
+    return Format(_tags.get(self, _BASE.get(self.dim(), 2)))
+
+
+def _wanted(self: Tensor, operator: str, acl_format: int | Tensor) -> int:
+    """The format that a cast gives: the tensor's for a tensor; ND from a chip's own format is the default of self's rank."""
+    number = get_npu_format(acl_format) if isinstance(acl_format, Tensor) else acl_format
+    _check(operator, number)
+    if number == Format.ND and get_npu_format(self) not in _PLAIN:
+        return _BASE.get(self.dim(), Format.ND)
+    return number
 
 
 def npu_format_cast(
-    self: Tensor, acl_format: int, *, customize_dtype: int | None = None, input_dtype: int | None = None
+    self: Tensor, acl_format: int | Tensor, *, customize_dtype: int | None = None, input_dtype: int | None = None
 ) -> Tensor:
-    """A tensor with the same values and the format tag acl_format (self when it has it already)."""
-    _check("npu_format_cast", acl_format)
-    if get_npu_format(self) == acl_format:
+    """A tensor with the same values and the format tag acl_format, or that of a tensor (self when it has it already)."""
+    wanted = _wanted(self, "npu_format_cast", acl_format)
+    if get_npu_format(self) == wanted:
         return self
     result = self.clone(memory_format=torch.contiguous_format)
-    _tags[result] = acl_format
+    _tags[result] = wanted
     return result
 
 
-def npu_format_cast_(self: Tensor, acl_format: int) -> Tensor:
+def npu_format_cast_(self: Tensor, acl_format: int | Tensor) -> Tensor:
     """Sets the format tag in place."""
-    _check("npu_format_cast_", acl_format)
-    _tags[self] = acl_format
+    _tags[self] = _wanted(self, "npu_format_cast_", acl_format)
     return self
 
 
 # Tags belong to Python tensors, so these are functions rather than dispatcher operators.
 OPERATORS: dict[str, object] = {}
-FUNCTIONS = {f.__name__: f for f in (get_npu_format, npu_format_cast, npu_format_cast_)}
+FUNCTIONS = {f.__name__: f for f in (Format, get_npu_format, npu_format_cast, npu_format_cast_)}

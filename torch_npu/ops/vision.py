@@ -8,15 +8,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from .gradient import gradients
+
 GATHERED = 1 << 24
 """Elements that one step of RoI align gathers; more regions go in several steps."""
-
-
-def _gradients(function, inputs: list[Tensor], grad: Tensor) -> tuple[Tensor, ...]:
-    """Gradients of function(*inputs) with respect to the inputs."""
-    with torch.enable_grad():
-        leaves = [x.detach().requires_grad_() for x in inputs]
-        return torch.autograd.grad(function(*leaves), leaves, grad)
 
 
 # ---- RoI align ----
@@ -125,7 +120,7 @@ def npu_roi_alignbk(
     def forward(features: Tensor) -> Tensor:
         return npu_roi_align(features, rois, spatial_scale, pooled_height, pooled_width, sample_num, mode)
 
-    return _gradients(forward, [self.new_zeros(xdiff_shape)], self)[0]
+    return gradients(forward, [self.new_zeros(xdiff_shape)], self)[0]
 
 
 # ---- position-sensitive RoI pooling ----
@@ -179,7 +174,7 @@ def npu_ps_roi_pooling_backward(
     def forward(maps: Tensor) -> Tensor:
         return npu_ps_roi_pooling(maps, rois, spatial_scale, group_size, output_dim)
 
-    return _gradients(forward, [output_grad.new_zeros(shape)], output_grad)[0]
+    return gradients(forward, [output_grad.new_zeros(shape)], output_grad)[0]
 
 
 # ---- deformable convolution ----
@@ -268,7 +263,7 @@ def npu_deformable_conv2dbk(
         return npu_deformable_conv2d(x, w, o, b, kernel_size, stride, padding, dilation, groups, deformable_groups, modulated)[0]
 
     bias = weight.new_zeros(weight.shape[0])
-    return _gradients(forward, [input, weight, offset, bias], grad_output)
+    return gradients(forward, [input, weight, offset, bias], grad_output)
 
 
 OPERATORS = {
