@@ -3,6 +3,7 @@
  */
 #include "kernels/loops.h"
 #include "kernels/vmath.h"
+#include "kernels/vmath_half.h"
 
 #define T        f32
 #define FN(name) name##_f32
@@ -25,6 +26,29 @@
 #include "kernels/activation_int.h"
 #define T i64
 #include "kernels/activation_int.h"
+
+/* ---- 16-bit floats ---- */
+HALVES(map1, relu)
+HALVES(map1, clamp)
+HALVES(map1, clamp_min)
+HALVES(map1, clamp_max)
+HALVES(map1, threshold)
+HALVES(map1, leaky_relu)
+HALVES(map1, elu)
+HALVES(map1, gelu)
+MAP1_HALF(gelu_tanh, x / (1.0f + exp_flush_half(gelu_inner_f32(x))))
+MAP1_HALF(sigmoid, sigmoid_half(x))
+MAP1_HALF(silu, x / (1.0f + exp_flush_half(-(x * s[0]))))
+HALVES(map1, mish)
+HALVES(map1, softplus)
+HALVES(map1, hardswish)
+HALVES(map1, hardsigmoid)
+HALVES(map2_dense, threshold_grad)
+HALVES(map2_dense, gelu_grad)
+HALVES(map2_dense, gelu_tanh_grad)
+HALVES(map2_dense, sigmoid_grad)
+HALVES(map2_dense, tanh_grad)
+HALVES(map2_dense, silu_grad)
 
 static const walk_loop activation[][ELEMENTWISE_DTYPES] = {
     AT(ACTIVATION_RELU) = {FLOATS(relu), INTS(relu)},
@@ -49,7 +73,27 @@ static const walk_loop activation[][ELEMENTWISE_DTYPES] = {
     AT(ACTIVATION_SOFTSIGN) = {FLOATS(softsign)},
 };
 
-const struct elementwise_table ISA(activation_kernels) = {activation, sizeof activation / sizeof *activation};
+static const walk_loop activation_halves[][2] = {
+    AT(ACTIVATION_RELU) = HALF_PAIR(relu),
+    AT(ACTIVATION_CLAMP) = HALF_PAIR(clamp),
+    AT(ACTIVATION_CLAMP_MIN) = HALF_PAIR(clamp_min),
+    AT(ACTIVATION_CLAMP_MAX) = HALF_PAIR(clamp_max),
+    AT(ACTIVATION_THRESHOLD) = HALF_PAIR(threshold),
+    AT(ACTIVATION_LEAKY_RELU) = HALF_PAIR(leaky_relu),
+    AT(ACTIVATION_ELU) = HALF_PAIR(elu),
+    AT(ACTIVATION_GELU) = HALF_PAIR(gelu),
+    AT(ACTIVATION_GELU_TANH) = HALF_PAIR(gelu_tanh),
+    AT(ACTIVATION_SIGMOID) = HALF_PAIR(sigmoid),
+    AT(ACTIVATION_SILU) = HALF_PAIR(silu),
+    AT(ACTIVATION_MISH) = HALF_PAIR(mish),
+    AT(ACTIVATION_SOFTPLUS) = HALF_PAIR(softplus),
+    AT(ACTIVATION_HARDSWISH) = HALF_PAIR(hardswish),
+    AT(ACTIVATION_HARDSIGMOID) = HALF_PAIR(hardsigmoid),
+};
+
+const struct elementwise_table ISA(activation_kernels) = {activation, sizeof activation / sizeof *activation,
+                                                          activation_halves,
+                                                          sizeof activation_halves / sizeof *activation_halves};
 
 static const walk_loop gradient[][ELEMENTWISE_DTYPES] = {
     AT(GRADIENT_THRESHOLD) = {FLOATS(threshold_grad), INTS(threshold_grad)},
@@ -77,4 +121,11 @@ static const walk_loop gradient[][ELEMENTWISE_DTYPES] = {
     AT(GRADIENT_DROPOUT) = {FLOATS(dropout_grad)},
 };
 
-const struct elementwise_table ISA(gradient_kernels) = {gradient, sizeof gradient / sizeof *gradient};
+static const walk_loop gradient_halves[][2] = {
+    AT(GRADIENT_THRESHOLD) = HALF_PAIR(threshold_grad), AT(GRADIENT_GELU) = HALF_PAIR(gelu_grad),
+    AT(GRADIENT_GELU_TANH) = HALF_PAIR(gelu_tanh_grad), AT(GRADIENT_SIGMOID) = HALF_PAIR(sigmoid_grad),
+    AT(GRADIENT_TANH) = HALF_PAIR(tanh_grad),           AT(GRADIENT_SILU) = HALF_PAIR(silu_grad),
+};
+
+const struct elementwise_table ISA(gradient_kernels) = {gradient, sizeof gradient / sizeof *gradient, gradient_halves,
+                                                        sizeof gradient_halves / sizeof *gradient_halves};

@@ -20,10 +20,10 @@ MAP2(div, f32, x / y)
 MAP2(div, f64, x / y)
 MAP2(div_trunc, f32, __builtin_truncf(x / y))
 MAP2(div_trunc, f64, __builtin_trunc(x / y))
-MAP2(maximum, f32, x != x ? x : (y != y || y > x) ? y : x)
-MAP2(maximum, f64, x != x ? x : (y != y || y > x) ? y : x)
-MAP2(minimum, f32, x != x ? x : (y != y || y < x) ? y : x)
-MAP2(minimum, f64, x != x ? x : (y != y || y < x) ? y : x)
+MAP2(maximum, f32, (y > x) | (y != y) ? y : x)
+MAP2(maximum, f64, (y > x) | (y != y) ? y : x)
+MAP2(minimum, f32, (y < x) | (y != y) ? y : x)
+MAP2(minimum, f64, (y < x) | (y != y) ? y : x)
 MAP2(fmax, f32, (x != x || y > x) ? y : x)
 MAP2(fmax, f64, (x != x || y > x) ? y : x)
 MAP2(fmin, f32, (x != x || y < x) ? y : x)
@@ -197,6 +197,17 @@ MAP2(xor, u32, x ^ y)
 MAP2(xor, u64, x ^ y)
 MAP2(bool_scaled, u8, x | (s[0] & y))
 
+/* ---- 16-bit floats ---- */
+HALVES(map2, add)
+HALVES(map2, add_scaled)
+HALVES(map2, sub)
+HALVES(map2, sub_scaled)
+HALVES(map2, mul)
+HALVES(map2, div)
+HALVES(map2, maximum)
+HALVES(map2, minimum)
+HALVES(map2, copysign)
+
 static const walk_loop loops[][ELEMENTWISE_DTYPES] = {
     AT(BINARY_ADD) = {FLOATS(add), INTS(add), [ACL_BOOL] = loop_or_u8},
     AT(BINARY_ADD_SCALED) = {FLOATS(add_scaled), INTS(add_scaled), [ACL_BOOL] = loop_bool_scaled_u8},
@@ -231,4 +242,13 @@ static const walk_loop loops[][ELEMENTWISE_DTYPES] = {
     AT(BINARY_SHIFT_RIGHT) = {INTS(shift_right)},
 };
 
-const struct elementwise_table ISA(binary_kernels) = {loops, sizeof loops / sizeof *loops};
+static const walk_loop halves[][2] = {
+    AT(BINARY_ADD) = HALF_PAIR(add),           AT(BINARY_ADD_SCALED) = HALF_PAIR(add_scaled),
+    AT(BINARY_SUB) = HALF_PAIR(sub),           AT(BINARY_SUB_SCALED) = HALF_PAIR(sub_scaled),
+    AT(BINARY_MUL) = HALF_PAIR(mul),           AT(BINARY_DIV) = HALF_PAIR(div),
+    AT(BINARY_MAXIMUM) = HALF_PAIR(maximum),   AT(BINARY_MINIMUM) = HALF_PAIR(minimum),
+    AT(BINARY_COPYSIGN) = HALF_PAIR(copysign),
+};
+
+const struct elementwise_table ISA(binary_kernels) = {loops, sizeof loops / sizeof *loops, halves,
+                                                      sizeof halves / sizeof *halves};

@@ -72,6 +72,16 @@ BLOCK_STATIC void load_f32(aclDataType dtype, int64_t n, const char *restrict in
 
 BLOCK_STATIC void load_f64(aclDataType dtype, int64_t n, const char *restrict in, int64_t step, double *restrict out)
 {
+    if (dtype == ACL_FLOAT16 && step == 2) {
+        float x[BLOCK];
+        for (int64_t m; n > 0; n -= m, in += 2 * m, out += m) {
+            m = n < BLOCK ? n : BLOCK;
+            f16_load(m, x, (const uint16_t *)in);
+            for (int64_t i = 0; i < m; i++)
+                out[i] = x[i];
+        }
+        return;
+    }
     switch (dtype) {
         BLOCK_READ(ACL_FLOAT, float, v);
         BLOCK_READ(ACL_BF16, uint16_t, bf16_to_float(v));
@@ -129,6 +139,16 @@ BLOCK_STATIC void store_f32(aclDataType dtype, int64_t n, const float *restrict 
 /* Float types; integers and bool by truncation. */
 BLOCK_STATIC void store_f64(aclDataType dtype, int64_t n, const double *restrict x, char *restrict out, int64_t step)
 {
+    if (step == 2 && (dtype == ACL_FLOAT16 || dtype == ACL_BF16)) {
+        float y[BLOCK];
+        for (int64_t m; n > 0; n -= m, x += m, out += 2 * m) {
+            m = n < BLOCK ? n : BLOCK;
+            for (int64_t i = 0; i < m; i++)
+                y[i] = (float)x[i];
+            half_store(dtype, m, (uint16_t *)out, y);
+        }
+        return;
+    }
     switch (dtype) {
         BLOCK_WRITE(ACL_FLOAT, float, (float)x[i]);
         BLOCK_WRITE(ACL_DOUBLE, double, x[i]);

@@ -45,4 +45,4 @@ static const walk_loop loops[][ELEMENTWISE_DTYPES] = {
     AT(COMPARE_ISCLOSE) = {FLOATS(isclose)},
 };
 
-const struct elementwise_table ISA(compare_kernels) = {loops, sizeof loops / sizeof *loops};
+const struct elementwise_table ISA(compare_kernels) = {loops, sizeof loops / sizeof *loops, NULL, 0};

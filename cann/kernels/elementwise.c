@@ -65,7 +65,10 @@ static void run_blocks(int64_t n, char *const *data, const int64_t *step, const 
         if (k && step[k] == 0) { /* once for all blocks */
             bool one = repeat >> k & 1;
             stride[k] = one ? 0 : operand->size;
-            load(one ? 1 : first, held[k], data[k], 0, operand);
+            if (one && b->half && operand->size != sizeof(float))
+                half_load(b->half, 1, (float *)held[k], (const uint16_t *)data[k]);
+            else
+                load(one ? 1 : first, held[k], data[k], 0, operand);
         }
     }
     for (int64_t begin = 0; begin < n; begin += BLOCK) {
@@ -88,13 +91,13 @@ static void block(int64_t n, char *const *data, const int64_t *step, const void 
     const struct elementwise_block *b = param;
     unsigned repeat = 0;
     bool straight = true;
-    for (int k = 0; k < b->operands; k++) {
-        if (k && step[k] == 0 && b->repeat >> k & 1 && !repeat) {
+    for (int k = 1; k < b->operands; k++)
+        if (step[k] == 0 && b->repeat >> k & 1 && (!repeat || (b->half && b->operand[k].size == sizeof(float))))
             repeat = 1u << k;
-            straight = straight && b->operand[k].same;
-        } else {
-            straight = straight && b->operand[k].same && step[k] == b->operand[k].size;
-        }
+    for (int k = 0; k < b->operands; k++) {
+        const struct elementwise_operand *operand = &b->operand[k];
+        bool fits = repeat >> k & 1 ? !b->half || operand->size == sizeof(float) : step[k] == operand->size;
+        straight = straight && operand->same && fits;
     }
     if (straight)
         b->loop(n, data, step, b->param);

@@ -234,6 +234,8 @@ enum { WHERE_1, WHERE_2, WHERE_4, WHERE_8, WHERE_16 }; /* and those of TERNARY_W
 struct elementwise_table {
     const walk_loop (*loop)[ELEMENTWISE_DTYPES]; /* by operation - table, then type; NULL where there is none */
     int count;
+    const walk_loop (*half)[2]; /* by operation: straight from and to f16, bf16; NULL where float loops serve */
+    int halves;
 };
 
 ISA_DECLARE(const struct elementwise_table, unary_kernels);
@@ -263,8 +265,9 @@ enum { ELEMENTWISE_OPERANDS = 4 };
 struct elementwise_block {
     walk_loop loop;
     const struct elementwise_param *param;
-    int operands;    /* the output included */
-    unsigned repeat; /* bit k: the loop takes a step of 0 for operand k (one operand at a time) */
+    int operands;     /* the output included */
+    unsigned repeat;  /* bit k: the loop takes a step of 0 for operand k (one operand at a time) */
+    aclDataType half; /* the loop is one for 16-bit floats of this type, and what repeats a float; else 0 */
     struct elementwise_operand operand[ELEMENTWISE_OPERANDS];
 };
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "kernels/half.h"
 
 static inline void bad_index(struct index_error *error, int64_t value)
 {
@@ -158,6 +159,9 @@ BY_SIZE(struct sixteen, gather16, set16)
 #define TYPED(n) n##_f16
 #define ALPHA(p) ((float)(p)->alpha[0])
 #define ORDERED  1
+#define HALF     1
+#define WIDEN    f16_load
+#define NARROW   f16_store
 #include "kernels/index_loops.h"
 
 #define T        uint16_t
@@ -167,6 +171,9 @@ BY_SIZE(struct sixteen, gather16, set16)
 #define TYPED(n) n##_bf16
 #define ALPHA(p) ((float)(p)->alpha[0])
 #define ORDERED  1
+#define HALF     1
+#define WIDEN    bf16_load
+#define NARROW   bf16_store
 #include "kernels/index_loops.h"
 
 /* The real part of a product is written as a sum: gcc 12 turns neighbouring a*b - c*d and a*d + b*c into fused vector

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The scatter loops for one element type, included by index.c once a type with
  *   T as stored, A as computed, LOAD(t), STORE(a), TYPED(name), ALPHA(p) of type A, and the expressions ADD(x, y),
- * MUL(x, y), MAX(x, y), MIN(x, y) on A (ORDERED 0: no MAX and MIN). */
+ * MUL(x, y), MAX(x, y), MIN(x, y) on A (ORDERED 0: no MAX and MIN). HALF 1: runs go through WIDEN(n, a, t) and
+ * NARROW(n, t, a). */
+#ifndef HALF
+#define HALF            0
+#define WIDEN(n, a, t)  ((void)0)
+#define NARROW(n, t, a) ((void)0)
+#endif
 
 #define SCATTER(name, expression)                                                                                      \
     static void TYPED(name)(const struct scatter_run *r, const struct scatter_param *p)                                \
@@ -15,6 +21,20 @@
                 return;                                                                                                \
             out += r->index[0] * p->dim_step;                                                                          \
             if (r->out_step == 1 && r->src_step == 1) {                                                                \
+                if (HALF) {                                                                                            \
+                    A a[HALF_BLOCK], b[HALF_BLOCK];                                                                    \
+                    for (int64_t at = 0, m; at < r->n; at += m) {                                                      \
+                        m = r->n - at < HALF_BLOCK ? r->n - at : HALF_BLOCK;                                           \
+                        WIDEN(m, a, out + at);                                                                         \
+                        WIDEN(m, b, src + at);                                                                         \
+                        for (int64_t i = 0; i < m; i++) {                                                              \
+                            A x = a[i], y = b[i];                                                                      \
+                            a[i] = expression;                                                                         \
+                        }                                                                                              \
+                        NARROW(m, out + at, a);                                                                        \
+                    }                                                                                                  \
+                    return;                                                                                            \
+                }                                                                                                      \
                 for (int64_t i = 0; i < r->n; i++) {                                                                   \
                     A x = LOAD(out[i]), y = LOAD(src[i]);                                                              \
                     out[i] = STORE(expression);                                                                        \
@@ -72,3 +92,6 @@ static const scatter_loop TYPED(scatter)[SCATTER_OPS] = {
 #undef TYPED
 #undef ALPHA
 #undef ORDERED
+#undef HALF
+#undef WIDEN
+#undef NARROW

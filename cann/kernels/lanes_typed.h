@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One type of kernels/lanes.h, which includes this with T and NAME(x) defined. */
+/* One type of kernels/lanes.h, which includes this with T, NAME(x), the stored type S, VECTOR_AT(p) (a vector of T from
+ * stored elements) and ONE(s) defined. */
 
 enum { NAME(VECTOR) = VECTOR_BYTES / sizeof(T), NAME(FEW) = 16 / NAME(VECTOR), NAME(MANY) = 64 / NAME(VECTOR) };
 
@@ -20,24 +21,24 @@ LANES_INLINE T NAME(lanes_term)(enum lanes_what what, T x, T y, T c)
     }
 }
 
-LANES_INLINE NAME(vector) NAME(lanes_vector)(enum lanes_what what, const T *x, const T *y, T c)
+LANES_INLINE NAME(vector) NAME(lanes_vector)(enum lanes_what what, const S *x, const S *y, T c)
 {
-    NAME(vector) v = *(const NAME(vector) *)x;
+    NAME(vector) v = VECTOR_AT(x);
     switch (what) {
     case LANES_SUM:
         return v;
     case LANES_DOT:
-        return v * *(const NAME(vector) *)y;
+        return v * VECTOR_AT(y);
     case LANES_SQUARES_ABOUT:
         return (v - c) * (v - c);
     case LANES_ABOUT:
         return v - c;
     default:
-        return (v - c) * *(const NAME(vector) *)y;
+        return (v - c) * VECTOR_AT(y);
     }
 }
 
-LANES_INLINE T NAME(lanes_sum)(enum lanes_what what, int64_t n, const T *restrict x, const T *restrict y, T about)
+LANES_INLINE T NAME(lanes_sum)(enum lanes_what what, int64_t n, const S *restrict x, const S *restrict y, T about)
 {
     NAME(vector) few[NAME(FEW)] = {0};
     bool two = what == LANES_DOT || what == LANES_DOT_ABOUT;
@@ -65,22 +66,22 @@ LANES_INLINE T NAME(lanes_sum)(enum lanes_what what, int64_t n, const T *restric
         return total;
     T a = 0, b = 0, c = 0, d = 0;
     for (; i + 4 <= n; i += 4) {
-        a += NAME(lanes_term)(what, x[i], two ? y[i] : 0, about);
-        b += NAME(lanes_term)(what, x[i + 1], two ? y[i + 1] : 0, about);
-        c += NAME(lanes_term)(what, x[i + 2], two ? y[i + 2] : 0, about);
-        d += NAME(lanes_term)(what, x[i + 3], two ? y[i + 3] : 0, about);
+        a += NAME(lanes_term)(what, ONE(x[i]), two ? ONE(y[i]) : 0, about);
+        b += NAME(lanes_term)(what, ONE(x[i + 1]), two ? ONE(y[i + 1]) : 0, about);
+        c += NAME(lanes_term)(what, ONE(x[i + 2]), two ? ONE(y[i + 2]) : 0, about);
+        d += NAME(lanes_term)(what, ONE(x[i + 3]), two ? ONE(y[i + 3]) : 0, about);
     }
     for (; i < n; i++)
-        a += NAME(lanes_term)(what, x[i], two ? y[i] : 0, about);
+        a += NAME(lanes_term)(what, ONE(x[i]), two ? ONE(y[i]) : 0, about);
     return total + ((a + c) + (b + d));
 }
 
-LANES_INLINE T NAME(sum_of)(int64_t n, const T *restrict x)
+LANES_INLINE T NAME(sum_of)(int64_t n, const S *restrict x)
 {
     return NAME(lanes_sum)(LANES_SUM, n, x, NULL, 0);
 }
 
-LANES_INLINE T NAME(dot_of)(int64_t n, const T *restrict x, const T *restrict y)
+LANES_INLINE T NAME(dot_of)(int64_t n, const S *restrict x, const S *restrict y)
 {
     return NAME(lanes_sum)(LANES_DOT, n, x, y, 0);
 }
@@ -97,29 +98,56 @@ LANES_INLINE T NAME(extreme)(bool least, T a, T x)
 }
 
 /* The maximum or minimum (the order does not matter); NaN if there is one; ∓infinity of nothing. */
-LANES_INLINE T NAME(extreme_of)(bool least, int64_t n, const T *restrict x)
+LANES_INLINE T NAME(extreme_of)(bool least, int64_t n, const S *restrict x)
 {
     enum { N = NAME(VECTOR) };
     T most = least ? (T)INFINITY : -(T)INFINITY;
     int64_t i = 0;
+#if VECTOR_BYTES == 64 /* the instruction passes NaN over: looked for beside it */
     if (n >= N) {
-        NAME(vector) a = *(const NAME(vector) *)x, b = a, c = a, d = a;
+        NAME(vector) a = (NAME(vector)){0} + most, b = a, c = a, d = a;
+        int nan = 0;
         for (; i + 4 * N <= n; i += 4 * N) {
-            a = NAME(vector_extreme)(least, a, *(const NAME(vector) *)(x + i));
-            b = NAME(vector_extreme)(least, b, *(const NAME(vector) *)(x + i + N));
-            c = NAME(vector_extreme)(least, c, *(const NAME(vector) *)(x + i + 2 * N));
-            d = NAME(vector_extreme)(least, d, *(const NAME(vector) *)(x + i + 3 * N));
+            NAME(vector) p = VECTOR_AT(x + i), q = VECTOR_AT(x + i + N);
+            NAME(vector) r = VECTOR_AT(x + i + 2 * N), s = VECTOR_AT(x + i + 3 * N);
+            nan |= NAME(either_nan)(p, q) | NAME(either_nan)(r, s);
+            a = NAME(number_extreme)(least, a, p);
+            b = NAME(number_extreme)(least, b, q);
+            c = NAME(number_extreme)(least, c, r);
+            d = NAME(number_extreme)(least, d, s);
+        }
+        for (int64_t last = n - N; i < n; i += N) { /* the rest, some again */
+            NAME(vector) p = VECTOR_AT(x + (i < last ? i : last));
+            nan |= NAME(either_nan)(p, p);
+            a = NAME(number_extreme)(least, a, p);
+        }
+        if (nan)
+            return (T)NAN;
+        a = NAME(number_extreme)(least, NAME(number_extreme)(least, a, b), NAME(number_extreme)(least, c, d));
+        for (int k = 0; k < N; k++)
+            most = NAME(extreme)(least, most, a[k]);
+        return most;
+    }
+#else
+    if (n >= N) {
+        NAME(vector) a = VECTOR_AT(x), b = a, c = a, d = a;
+        for (; i + 4 * N <= n; i += 4 * N) {
+            a = NAME(vector_extreme)(least, a, VECTOR_AT(x + i));
+            b = NAME(vector_extreme)(least, b, VECTOR_AT(x + i + N));
+            c = NAME(vector_extreme)(least, c, VECTOR_AT(x + i + 2 * N));
+            d = NAME(vector_extreme)(least, d, VECTOR_AT(x + i + 3 * N));
         }
         for (; i + N <= n; i += N)
-            a = NAME(vector_extreme)(least, a, *(const NAME(vector) *)(x + i));
-        a = NAME(vector_extreme)(least, a, *(const NAME(vector) *)(x + n - N)); /* the rest, some again */
+            a = NAME(vector_extreme)(least, a, VECTOR_AT(x + i));
+        a = NAME(vector_extreme)(least, a, VECTOR_AT(x + n - N)); /* the rest, some again */
         a = NAME(vector_extreme)(least, NAME(vector_extreme)(least, a, b), NAME(vector_extreme)(least, c, d));
         for (int k = 0; k < N; k++)
             most = NAME(extreme)(least, most, a[k]);
         return most;
     }
+#endif
     for (; i < n; i++)
-        most = NAME(extreme)(least, most, x[i]);
+        most = NAME(extreme)(least, most, ONE(x[i]));
     return most;
 }
 
@@ -130,7 +158,7 @@ LANES_INLINE NAME(vector) NAME(vector_greater)(NAME(vector) a, NAME(vector) x)
 }
 
 /* The maximum of what is no NaN; minus infinity if there is nothing. */
-LANES_INLINE T NAME(max_of)(int64_t n, const T *restrict x)
+LANES_INLINE T NAME(max_of)(int64_t n, const S *restrict x)
 {
     enum { N = NAME(VECTOR) };
     T most = -(T)INFINITY;
@@ -138,21 +166,24 @@ LANES_INLINE T NAME(max_of)(int64_t n, const T *restrict x)
     if (n >= N) {
         NAME(vector) a = (NAME(vector)){0} - (T)INFINITY, b = a, c = a, d = a;
         for (; i + 4 * N <= n; i += 4 * N) {
-            a = NAME(vector_greater)(a, *(const NAME(vector) *)(x + i));
-            b = NAME(vector_greater)(b, *(const NAME(vector) *)(x + i + N));
-            c = NAME(vector_greater)(c, *(const NAME(vector) *)(x + i + 2 * N));
-            d = NAME(vector_greater)(d, *(const NAME(vector) *)(x + i + 3 * N));
+            a = NAME(vector_greater)(a, VECTOR_AT(x + i));
+            b = NAME(vector_greater)(b, VECTOR_AT(x + i + N));
+            c = NAME(vector_greater)(c, VECTOR_AT(x + i + 2 * N));
+            d = NAME(vector_greater)(d, VECTOR_AT(x + i + 3 * N));
         }
         for (; i + N <= n; i += N)
-            a = NAME(vector_greater)(a, *(const NAME(vector) *)(x + i));
-        a = NAME(vector_greater)(a, *(const NAME(vector) *)(x + n - N)); /* the rest, some again */
+            a = NAME(vector_greater)(a, VECTOR_AT(x + i));
+        a = NAME(vector_greater)(a, VECTOR_AT(x + n - N)); /* the rest, some again */
         a = NAME(vector_greater)(NAME(vector_greater)(a, b), NAME(vector_greater)(c, d));
         return NAME(greatest)(&a);
     }
     for (; i < n; i++)
-        most = x[i] > most ? x[i] : most;
+        most = ONE(x[i]) > most ? ONE(x[i]) : most;
     return most;
 }
 
 #undef T
+#undef S
 #undef NAME
+#undef VECTOR_AT
+#undef ONE

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "kernels/elementwise.h"
+#include "kernels/half.h"
 
 typedef float f32;
 typedef double f64;
@@ -68,6 +69,26 @@ enum { MEND_BLOCK = 256 };
 #define SCALAR i
 #include "kernels/loops_typed.h"
 
+enum { RUN = 32 };
+
+INLINE void store_run_f16(bool native, u16 *restrict out, const float *restrict in)
+{
+    (void)native;
+    f16_store(RUN, out, in);
+}
+
+INLINE void store_run_bf16(bool native, u16 *restrict out, const float *restrict in)
+{
+    bf16_store_by(native, RUN, out, in);
+}
+
+#define load_f16  f16_load
+#define load_bf16 bf16_load
+#define HALF      f16
+#include "kernels/loops_half.h"
+#define HALF bf16
+#include "kernels/loops_half.h"
+
 #define LOOP_ARGS int64_t n, char *const *data, const int64_t *step, const void *param
 
 /* One operand; the expression is a function of x. */
@@ -90,6 +111,32 @@ enum { MEND_BLOCK = 256 };
     static void loop_##name##_##T(LOOP_ARGS)                                                                           \
     {                                                                                                                  \
         test1_##T(n, data, step, param, name##_of_##T);                                                                \
+    }
+
+/* The loops of one operand for 16-bit floats by an expression of their own. */
+#define MAP1_HALF(name, expression)                                                                                    \
+    INLINE float name##_of_half(float x, const float *s)                                                               \
+    {                                                                                                                  \
+        return (void)s, (expression);                                                                                  \
+    }                                                                                                                  \
+    static void loop_##name##_f16(LOOP_ARGS)                                                                           \
+    {                                                                                                                  \
+        map1_f16(n, data, step, param, name##_of_half);                                                                \
+    }                                                                                                                  \
+    static void loop_##name##_bf16(LOOP_ARGS)                                                                          \
+    {                                                                                                                  \
+        map1_bf16(n, data, step, param, name##_of_half);                                                               \
+    }
+
+/* The loops of a MAP… for 16-bit floats, by its function for f32. */
+#define HALVES(map, name)                                                                                              \
+    static void loop_##name##_f16(LOOP_ARGS)                                                                           \
+    {                                                                                                                  \
+        map##_f16(n, data, step, param, name##_of_f32);                                                                \
+    }                                                                                                                  \
+    static void loop_##name##_bf16(LOOP_ARGS)                                                                          \
+    {                                                                                                                  \
+        map##_bf16(n, data, step, param, name##_of_f32);                                                               \
     }
 
 /* Two operands, either of which may repeat (a step of 0). */
@@ -176,6 +223,10 @@ enum { MEND_BLOCK = 256 };
 /* Table entries. */
 #define AT(op)       [(op)&0xff]
 #define FLOATS(name) [ACL_FLOAT] = loop_##name##_f32, [ACL_DOUBLE] = loop_##name##_f64
+#define HALF_PAIR(name)                                                                                                \
+    {                                                                                                                  \
+        loop_##name##_f16, loop_##name##_bf16                                                                          \
+    }
 #define INTS(name)                                                                                                     \
     [ACL_INT8] = loop_##name##_i8, [ACL_UINT8] = loop_##name##_u8, [ACL_INT16] = loop_##name##_i16,                    \
     [ACL_INT32] = loop_##name##_i32, [ACL_INT64] = loop_##name##_i64

@@ -17,16 +17,17 @@ enum {
 
 static int words_of(enum reduce_op op)
 {
-    return op == REDUCE_MOMENTS ? 3 : op == REDUCE_ARGMAX || op == REDUCE_ARGMIN ? 2 : 1;
+    return op == REDUCE_MOMENTS ? 3 : op == REDUCE_ARGMAX || op == REDUCE_ARGMIN || op == REDUCE_MIN_MAX ? 2 : 1;
 }
 
 BLOCK_INLINE bool reduce_ordered(enum reduce_op op)
 {
-    return op == REDUCE_MAX || op == REDUCE_MIN || op == REDUCE_ARGMAX || op == REDUCE_ARGMIN;
+    return op == REDUCE_MAX || op == REDUCE_MIN || op == REDUCE_ARGMAX || op == REDUCE_ARGMIN || op == REDUCE_MIN_MAX;
 }
 
 #define T float
 #define QUICK
+#define HALVES
 #define MASK         int32_t
 #define WIDE         double
 #define BITS         float
@@ -209,6 +210,22 @@ static void moments_column(const struct reduce_param *p, enum reduce_type type, 
         break
 
 static void row(const struct reduce_param *p, enum reduce_type type, int64_t results, int64_t result_step, int64_t n,
+                int64_t step, const char *in, int64_t index, void *acc, int64_t plane);
+
+/* Least and greatest of as much as the first leaves in the cache for the second. */
+static void min_max_row(const struct reduce_param *p, enum reduce_type type, int64_t results, int64_t result_step,
+                        int64_t n, int64_t step, const char *in, int64_t *acc, int64_t plane)
+{
+    struct reduce_param min = {REDUCE_MIN, p->dtype, 0}, max = {REDUCE_MAX, p->dtype, 0};
+    for (int64_t j = 0; j < results; j++, in += result_step)
+        for (int64_t m, i = 0; i < n; i += m) {
+            m = n - i < CHUNK ? n - i : CHUNK;
+            row(&min, type, 1, 0, m, step, in + i * step, 0, acc + j, plane);
+            row(&max, type, 1, 0, m, step, in + i * step, 0, acc + plane + j, plane);
+        }
+}
+
+static void row(const struct reduce_param *p, enum reduce_type type, int64_t results, int64_t result_step, int64_t n,
                 int64_t step, const char *in, int64_t index, void *acc, int64_t plane)
 {
     switch (p->op) {
@@ -228,6 +245,9 @@ static void row(const struct reduce_param *p, enum reduce_type type, int64_t res
     case REDUCE_MOMENTS:
         for (int64_t j = 0; j < results; j++)
             moments_row(p, type, n, in + j * result_step, step, (double *)acc + j, plane);
+        break;
+    case REDUCE_MIN_MAX:
+        min_max_row(p, type, results, result_step, n, step, in, acc, plane);
         break;
     case REDUCE_OPS:
         break;
@@ -255,6 +275,21 @@ static void row(const struct reduce_param *p, enum reduce_type type, int64_t res
         break
 
 static void column(const struct reduce_param *p, enum reduce_type type, int64_t rows, int64_t row_step, int64_t cols,
+                   int64_t col_step, const char *in, int64_t index, void *acc, int64_t plane);
+
+static void min_max_column(const struct reduce_param *p, enum reduce_type type, int64_t rows, int64_t row_step,
+                           int64_t cols, int64_t col_step, const char *in, int64_t *acc, int64_t plane)
+{
+    enum { GROUP = 8 };
+    struct reduce_param min = {REDUCE_MIN, p->dtype, 0}, max = {REDUCE_MAX, p->dtype, 0};
+    for (int64_t m; rows > 0; rows -= m, in += m * row_step) {
+        m = rows < GROUP ? rows : GROUP;
+        column(&min, type, m, row_step, cols, col_step, in, 0, acc, plane);
+        column(&max, type, m, row_step, cols, col_step, in, 0, acc + plane, plane);
+    }
+}
+
+static void column(const struct reduce_param *p, enum reduce_type type, int64_t rows, int64_t row_step, int64_t cols,
                    int64_t col_step, const char *in, int64_t index, void *acc, int64_t plane)
 {
     switch (p->op) {
@@ -274,6 +309,9 @@ static void column(const struct reduce_param *p, enum reduce_type type, int64_t 
     case REDUCE_MOMENTS:
         moments_column(p, type, rows, row_step, cols, col_step, in, acc, plane);
         break;
+    case REDUCE_MIN_MAX:
+        min_max_column(p, type, rows, row_step, cols, col_step, in, acc, plane);
+        break;
     case REDUCE_OPS:
         break;
     }
@@ -281,6 +319,11 @@ static void column(const struct reduce_param *p, enum reduce_type type, int64_t 
 
 static void init(enum reduce_op op, enum reduce_type type, int64_t n, void *acc, int64_t plane)
 {
+    if (op == REDUCE_MIN_MAX) {
+        init(REDUCE_MIN, type, n, acc, plane);
+        init(REDUCE_MAX, type, n, (int64_t *)acc + plane, plane);
+        return;
+    }
     type == REDUCE_F32   ? init_f32(op, n, acc, plane)
     : type == REDUCE_F64 ? init_f64(op, n, acc, plane)
                          : init_i64(op, n, acc, plane);
@@ -289,6 +332,11 @@ static void init(enum reduce_op op, enum reduce_type type, int64_t n, void *acc,
 static void merge(enum reduce_op op, enum reduce_type type, int64_t n, void *acc, int64_t plane, const void *other,
                   int64_t other_plane)
 {
+    if (op == REDUCE_MIN_MAX) {
+        merge(REDUCE_MIN, type, n, acc, plane, other, other_plane);
+        merge(REDUCE_MAX, type, n, (int64_t *)acc + plane, plane, (const int64_t *)other + other_plane, other_plane);
+        return;
+    }
     if (op == REDUCE_MOMENTS) {
         double *a = acc;
         const double *b = other;
@@ -358,6 +406,8 @@ static void finish(const struct reduce_param *p, enum reduce_finish how, enum re
                    int64_t count, int64_t n, const void *acc, int64_t plane, char *out, int64_t step, aclDataType dtype)
 {
     const int64_t *words = acc;
+    if (how == REDUCE_OTHER)
+        words += plane, how = REDUCE_VALUE;
     for (int64_t m; n > 0; n -= m, words += m, out += m * step) {
         m = n < BLOCK ? n : BLOCK;
         finish_block(p, how, type, argument, count, m, words, plane, out, step, dtype);

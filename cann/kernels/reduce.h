@@ -30,6 +30,7 @@ enum reduce_op {
     REDUCE_POWERS, /* sum of |x|^p */
     REDUCE_ABS_MAX,
     REDUCE_ABS_MIN,
+    REDUCE_MIN_MAX, /* both in one pass */
     REDUCE_OPS
 };
 
@@ -39,7 +40,8 @@ enum reduce_type { REDUCE_F32, REDUCE_F64, REDUCE_I64, REDUCE_TYPES };
 enum reduce_finish {
     REDUCE_VALUE,
     REDUCE_INDEX,
-    REDUCE_MEAN, /* value / count */
+    REDUCE_OTHER, /* MIN_MAX: the maximum */
+    REDUCE_MEAN,  /* value / count */
     REDUCE_SQRT,
     REDUCE_ROOT, /* value ^ (1 / p) */
     REDUCE_ANY,  /* value ≠ 0 */

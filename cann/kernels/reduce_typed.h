@@ -4,7 +4,7 @@
  *   BITS  T, or the unsigned type that wraps          NAME(x)  x with the type's suffix
  *   IS_NAN(x)  0 for integers                          MASK  an integer as wide as T
  *   LOWEST, HIGHEST  ends of T's range                DENSE(dtype)  elements of that dtype are T as they lie in memory
- *   QUICK  defined when kernels/lanes.h has T
+ *   QUICK  defined when kernels/lanes.h has T          HALVES  when T is what 16-bit floats are computed in
  * and undefines them. Every operator is compiled from the same loops: op is a constant wherever it is inlined. */
 
 BLOCK_INLINE T NAME(map)(enum reduce_op op, T x, double p)
@@ -178,9 +178,90 @@ BLOCK_INLINE T NAME(lanes)(enum reduce_op op, int64_t n, const T *restrict x, do
     return NAME(fold)(op, lane[0], rest);
 }
 
+#ifdef HALVES
+/* At most CHUNK 16-bit floats, as they lie in memory; op: SUM, MAX or MIN. */
+static __attribute__((noinline)) T NAME(half_lanes)(enum reduce_op op, aclDataType dtype, int64_t n,
+                                                    const uint16_t *restrict x)
+{
+    if (dtype == ACL_BF16)
+        return op == REDUCE_SUM ? sum_of_bf16(n, x) : extreme_of_bf16(op == REDUCE_MIN, n, x);
+    return op == REDUCE_SUM ? sum_of_f16(n, x) : extreme_of_f16(op == REDUCE_MIN, n, x);
+}
+
+/* The same order as that of dense floats. Short rows are widened many at a time. */
+static void NAME(half_row)(enum reduce_op op, const struct reduce_param *p, int64_t results, int64_t result_step,
+                           int64_t n, const char *in, WIDE *restrict acc)
+{
+    enum { SHORT = 64 };
+    T buffer[CHUNK];
+    if (n <= SHORT && result_step == 2 * n) {
+        for (int64_t m; results > 0; results -= m, in += m * result_step, acc += m) {
+            m = results < CHUNK / n ? results : CHUNK / n;
+            load_f32(p->dtype, m * n, in, 2, buffer);
+            for (int64_t j = 0; j < m; j++)
+                acc[j] = NAME(fold_wide)(op, acc[j], NAME(lanes)(op, n, buffer + j * n, 0));
+        }
+        return;
+    }
+    for (int64_t j = 0; j < results; j++, in += result_step)
+        for (int64_t m, i = 0; i < n; i += m) {
+            m = n - i < CHUNK ? n - i : CHUNK;
+            T part = NAME(half_lanes)(op, p->dtype, m, (const uint16_t *)in + i);
+            acc[j] = NAME(fold_wide)(op, acc[j], part);
+        }
+}
+
+/* Sums of columns that lie side by side, in the order of NAME(column). */
+static __attribute__((noinline)) void NAME(half_columns)(aclDataType dtype, int64_t rows, int64_t row_step,
+                                                         int64_t cols, const char *in, WIDE *restrict acc)
+{
+    enum { N = NAME(VECTOR) };
+    T part[BLOCK];
+    bool narrow = dtype == ACL_BF16;
+    for (int64_t m; rows > 0; rows -= m) {
+        m = rows < ROWS ? rows : ROWS;
+        for (int64_t j = 0; j < cols; j++)
+            part[j] = 0;
+        for (int64_t r = 0; r < m; r += 4, in += 4 * row_step) {
+            const uint16_t *x[4];
+            int64_t four = m - r < 4 ? m - r : 4;
+            for (int64_t k = 0; k < four; k++)
+                x[k] = (const uint16_t *)(in + k * row_step);
+            int64_t j = 0;
+            for (; four == 4 && j + N <= cols; j += N) {
+                NAME(vector) v[4], *to = (NAME(vector) *)(part + j);
+                for (int k = 0; k < 4; k++)
+                    v[k] = narrow ? bf16_vector(x[k] + j) : f16_vector(x[k] + j);
+                *to += (v[0] + v[1]) + (v[2] + v[3]);
+            }
+            for (; j < cols; j++) {
+                T v[4];
+                for (int64_t k = 0; k < four; k++)
+                    v[k] = narrow ? bf16_to_float(x[k][j]) : f16_to_float(x[k][j]);
+                if (four == 4)
+                    part[j] += (v[0] + v[1]) + (v[2] + v[3]);
+                else
+                    for (int64_t k = 0; k < four; k++)
+                        part[j] += v[k];
+            }
+        }
+        in -= (m + 3) / 4 * 4 * row_step - m * row_step;
+        for (int64_t j = 0; j < cols; j++)
+            acc[j] += part[j];
+    }
+}
+#endif
+
 BLOCK_INLINE void NAME(row)(enum reduce_op op, const struct reduce_param *p, int64_t results, int64_t result_step,
                             int64_t n, int64_t step, const char *in, WIDE *restrict acc)
 {
+#ifdef HALVES
+    if ((op == REDUCE_SUM || op == REDUCE_MAX || op == REDUCE_MIN) && step == 2 &&
+        (p->dtype == ACL_BF16 || p->dtype == ACL_FLOAT16)) {
+        NAME(half_row)(op, p, results, result_step, n, in, acc);
+        return;
+    }
+#endif
     T buffer[CHUNK];
     bool dense = DENSE(p->dtype) && step == (int64_t)sizeof(T) && !(p->dtype == ACL_UINT64 && reduce_ordered(op));
     if (dense && n <= CHUNK) {
@@ -235,6 +316,12 @@ BLOCK_INLINE void NAME(column)(enum reduce_op op, const struct reduce_param *p, 
 #ifdef QUICK
     if (op == REDUCE_MAX || op == REDUCE_MIN) {
         NAME(column_extreme)(op == REDUCE_MIN, p, rows, row_step, cols, col_step, in, acc);
+        return;
+    }
+#endif
+#ifdef HALVES
+    if (op == REDUCE_SUM && col_step == 2 && (p->dtype == ACL_BF16 || p->dtype == ACL_FLOAT16)) {
+        NAME(half_columns)(p->dtype, rows, row_step, cols, in, acc);
         return;
     }
 #endif
@@ -366,5 +453,6 @@ BLOCK_INLINE void NAME(merge)(enum reduce_op op, int64_t n, WIDE *restrict acc, 
 #undef BLOCK_OF
 #undef SHIFT
 #undef QUICK
+#undef HALVES
 #undef IS_NAN
 #undef MASK

@@ -68,12 +68,17 @@ static void NAME(short_rows)(enum softmax_mode mode, const struct softmax_shape 
 static void NAME(long_row)(enum softmax_mode mode, const struct softmax_shape *s, const char *in, char *out)
 {
     enum { KEPT = 8 };
-    T buffer[BLOCK], e[KEPT][BLOCK], most = -(T)INFINITY;
+    T buffer[BLOCK], e[KEPT][BLOCK], loaded[KEPT / 2][BLOCK], most = -(T)INFINITY;
     int64_t n = s->n, size = (int64_t)dtype_size(s->dtype), out_size = (int64_t)dtype_size(s->out_dtype);
     bool direct = mode == SOFTMAX && DIRECT(s->out_dtype), kept = n <= KEPT * BLOCK;
+    bool once = kept && n <= KEPT / 2 * BLOCK; /* conversions of the input */
+    const T *read[KEPT / 2];
     for (int64_t i = 0; i < n; i += BLOCK) {
         int64_t m = n - i < BLOCK ? n - i : BLOCK;
-        T part = NAME(max_of)(m, BLOCK_OF(s->dtype, m, in + i * size, size, buffer));
+        const T *x = BLOCK_OF(s->dtype, m, in + i * size, size, once ? loaded[i / BLOCK] : buffer);
+        if (once)
+            read[i / BLOCK] = x;
+        T part = NAME(max_of)(m, x);
         most = part > most ? part : most;
     }
     most = NAME(shift_of)(mode, most);
@@ -81,7 +86,8 @@ static void NAME(long_row)(enum softmax_mode mode, const struct softmax_shape *s
     for (int64_t i = 0; i < n; i += BLOCK) {
         int64_t m = n - i < BLOCK ? n - i : BLOCK;
         T *to = direct ? (T *)out + i : e[kept ? i / BLOCK : 0];
-        NAME(exps)(m, BLOCK_OF(s->dtype, m, in + i * size, size, buffer), most, to);
+        const T *x = once ? read[i / BLOCK] : BLOCK_OF(s->dtype, m, in + i * size, size, buffer);
+        NAME(exps)(m, x, most, to);
         total += NAME(sum_of)(m, to);
     }
     T factor = (T)(1 / total), log_total = LOG((T)total);
@@ -93,7 +99,9 @@ static void NAME(long_row)(enum softmax_mode mode, const struct softmax_shape *s
     for (int64_t i = 0; i < n; i += BLOCK) {
         int64_t m = n - i < BLOCK ? n - i : BLOCK;
         T *to = direct ? (T *)out + i : e[kept ? i / BLOCK : 0];
-        const T *x = direct ? NULL : BLOCK_OF(s->dtype, m, in + i * size, size, buffer);
+        const T *x = mode == SOFTMAX && (direct || kept) ? NULL
+                     : once                              ? read[i / BLOCK]
+                                                         : BLOCK_OF(s->dtype, m, in + i * size, size, buffer);
         if (mode == SOFTMAX) {
             if (!direct && !kept)
                 NAME(exps)(m, x, most, to);
@@ -205,13 +213,14 @@ BLOCK_INLINE void NAME(gradient)(enum softmax_mode mode, int64_t n, const T *res
 static void NAME(grad_rows)(enum softmax_mode mode, const struct softmax_shape *s, int64_t rows, const char *grad,
                             const char *y, char *out)
 {
-    T buffer[BLOCK], buffer2[BLOCK], done[BLOCK];
+    enum { AT_ONCE = 4 * BLOCK }; /* elements of rows that are converted once */
+    T buffer[AT_ONCE], buffer2[AT_ONCE], done[AT_ONCE];
     int64_t n = s->n, size = (int64_t)dtype_size(s->dtype), grad_size = (int64_t)dtype_size(s->grad_dtype);
-    int64_t out_size = (int64_t)dtype_size(s->out_dtype), most = n <= BLOCK ? BLOCK / n : 1;
+    int64_t out_size = (int64_t)dtype_size(s->out_dtype), most = n <= AT_ONCE ? AT_ONCE / n : 1;
     bool direct = DIRECT(s->out_dtype);
     for (int64_t m; rows > 0; rows -= m, grad += m * n * grad_size, y += m * n * size, out += m * n * out_size) {
         m = rows < most ? rows : most;
-        if (n <= BLOCK) {
+        if (n <= AT_ONCE) {
             const T *g = BLOCK_OF(s->grad_dtype, m * n, grad, grad_size, buffer);
             const T *v = BLOCK_OF(s->dtype, m * n, y, size, buffer2);
             T *to = direct ? (T *)out : done;

@@ -2,6 +2,7 @@
 /* See sort.h. */
 #include "sort.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define ITEM         uint64_t
@@ -28,6 +29,13 @@ static inline uint64_t float_key(uint64_t bits, uint64_t top, uint64_t infinity)
     if (size == 0)
         return top;
     return bits & top ? ~bits & all : bits | top;
+}
+
+static inline uint32_t half_key(uint32_t bits, uint32_t infinity)
+{
+    uint32_t size = bits & 0x7fffu, key = bits & 0x8000u ? ~bits & 0xffffu : bits | 0x8000u;
+    key = size == 0 ? 0x8000u : key;
+    return size > infinity ? 0xffffu : key;
 }
 
 static inline uint64_t key_at(aclDataType type, const char *at)
@@ -64,10 +72,10 @@ static inline uint64_t key_at(aclDataType type, const char *at)
         return u64 ^ 0x8000000000000000u;
     case ACL_FLOAT16:
         memcpy(&u16, at, 2);
-        return float_key(u16, 0x8000u, 0x7c00u);
+        return half_key(u16, 0x7c00u);
     case ACL_BF16:
         memcpy(&u16, at, 2);
-        return float_key(u16, 0x8000u, 0x7f80u);
+        return half_key(u16, 0x7f80u);
     case ACL_FLOAT:
         memcpy(&u32, at, 4);
         return float_key(u32, 0x80000000u, 0x7f800000u);
@@ -78,11 +86,14 @@ static inline uint64_t key_at(aclDataType type, const char *at)
 }
 
 /* One loop a type: the switch above falls away when the type is a constant. */
-#define LOAD(TYPE)                                                                                                     \
+#define LOAD(TYPE, SIZE)                                                                                               \
     case TYPE:                                                                                                         \
         if (wide)                                                                                                      \
             for (int64_t i = 0; i < n; i++)                                                                            \
                 pairs[i] = (struct sort_wide){key_at(TYPE, from + i * step) ^ flip, (uint64_t)i};                      \
+        else if (step == SIZE)                                                                                         \
+            for (int64_t i = 0; i < n; i++)                                                                            \
+                items_[i] = (key_at(TYPE, from + i * SIZE) ^ flip) << 32 | (uint64_t)i;                                \
         else                                                                                                           \
             for (int64_t i = 0; i < n; i++)                                                                            \
                 items_[i] = (key_at(TYPE, from + i * step) ^ flip) << 32 | (uint64_t)i;                                \
@@ -93,25 +104,30 @@ static void load(aclDataType type, bool wide, bool descending, int64_t n, void *
     struct sort_wide *pairs = items;
     uint64_t *items_ = items, flip = descending ? wide ? UINT64_MAX : UINT32_MAX : 0;
     switch ((int)type) {
-        LOAD(ACL_BOOL)
-        LOAD(ACL_UINT8)
-        LOAD(ACL_INT8)
-        LOAD(ACL_UINT16)
-        LOAD(ACL_INT16)
-        LOAD(ACL_UINT32)
-        LOAD(ACL_INT32)
-        LOAD(ACL_UINT64)
-        LOAD(ACL_INT64)
-        LOAD(ACL_FLOAT16)
-        LOAD(ACL_BF16)
-        LOAD(ACL_FLOAT)
-        LOAD(ACL_DOUBLE)
+        LOAD(ACL_BOOL, 1)
+        LOAD(ACL_UINT8, 1)
+        LOAD(ACL_INT8, 1)
+        LOAD(ACL_UINT16, 2)
+        LOAD(ACL_INT16, 2)
+        LOAD(ACL_UINT32, 4)
+        LOAD(ACL_INT32, 4)
+        LOAD(ACL_UINT64, 8)
+        LOAD(ACL_INT64, 8)
+        LOAD(ACL_FLOAT16, 2)
+        LOAD(ACL_BF16, 2)
+        LOAD(ACL_FLOAT, 4)
+        LOAD(ACL_DOUBLE, 8)
     }
 }
 
 static void *sort(bool wide, int64_t n, void *items, void *scratch)
 {
     return wide ? (void *)wide_sort(n, items, scratch) : (void *)narrow_sort(n, items, scratch);
+}
+
+static const void *nth(bool wide, int64_t n, int64_t k, void *items, void *scratch)
+{
+    return wide ? (const void *)wide_nth(n, k, items, scratch) : (const void *)narrow_nth(n, k, items, scratch);
 }
 
 static void least(bool wide, int64_t n, int64_t k, void *items, void *scratch)
@@ -148,4 +164,4 @@ static void places(bool wide, int64_t n, const void *items, char *to, int64_t to
 }
 
 const struct sort_kernels ISA(sort_kernels) = {
-    .load = load, .sort = sort, .least = least, .gather = gather, .places = places};
+    .load = load, .sort = sort, .least = least, .nth = nth, .gather = gather, .places = places};

@@ -25,6 +25,8 @@ struct sort_kernels {
     void *(*sort)(bool wide, int64_t n, void *items, void *scratch);
     /* Moves the k least of n items to the front of items, in order; scratch has the same size, both are overwritten. */
     void (*least)(bool wide, int64_t n, int64_t k, void *items, void *scratch);
+    /* The k-th of n items in order (k from 1), somewhere in items or scratch, which are both overwritten. */
+    const void *(*nth)(bool wide, int64_t n, int64_t k, void *items, void *scratch);
     /* For n items: the elements (of 1, 2, 4 or 8 bytes) at their places, and the places. */
     void (*gather)(bool wide, size_t element, int64_t n, const void *items, char *to, int64_t to_step, const char *from,
                    int64_t step);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Included by sort.c for each kind of item, with ITEM (the type), NAME(x), DIGITS (bytes of a key), KEY(item) and
  * BEFORE(a, b). */
-enum { NAME(few) = 24 };
+enum { NAME(few) = 24, NAME(short) = DIGITS == 8 ? 1024 : 192 };
 
 static void NAME(insertion)(int64_t n, ITEM *a)
 {
@@ -36,7 +36,7 @@ static ITEM *NAME(merges)(int64_t n, ITEM *a, ITEM *b)
 /* Counting by bytes of the key from the lowest; items come in order of their places, which every pass keeps. */
 static ITEM *NAME(digits)(int64_t n, ITEM *a, ITEM *b)
 {
-    int64_t count[DIGITS][256];
+    uint32_t count[DIGITS][256];
     memset(count, 0, sizeof count);
     for (int64_t i = 0; i < n; i++)
         for (int d = 0; d < DIGITS; d++)
@@ -44,9 +44,9 @@ static ITEM *NAME(digits)(int64_t n, ITEM *a, ITEM *b)
     for (int d = 0; d < DIGITS; d++) {
         if (count[d][KEY(a[0]) >> 8 * d & 255] == n) /* all the same */
             continue;
-        int64_t at = 0;
+        uint32_t at = 0;
         for (int v = 0; v < 256; v++) {
-            int64_t c = count[d][v];
+            uint32_t c = count[d][v];
             count[d][v] = at;
             at += c;
         }
@@ -61,45 +61,109 @@ static ITEM *NAME(digits)(int64_t n, ITEM *a, ITEM *b)
 
 static ITEM *NAME(sort)(int64_t n, ITEM *a, ITEM *b)
 {
-    return n < 128 * DIGITS ? NAME(merges)(n, a, b) : NAME(digits)(n, a, b);
+    return n < NAME(short) || n > UINT32_MAX ? NAME(merges)(n, a, b) : NAME(digits)(n, a, b);
 }
 
-/* Splits by the highest byte that differs until what remains is little; the chosen gather at the front. */
+/* The digit d on which the k-th of n items lies (k from 1), and how many lie below it. Four counters a digit, since a
+ * row's leading digits are mostly the same and would wait for each other. */
+static uint64_t NAME(border)(int64_t n, int64_t k, const ITEM *items, int d, int64_t *below, int64_t *same)
+{
+    int64_t count[4][256] = {{0}}, i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (int j = 0; j < 4; j++)
+            count[j][KEY(items[i + j]) >> 8 * d & 255]++;
+    for (; i < n; i++)
+        count[0][KEY(items[i]) >> 8 * d & 255]++;
+    *below = 0;
+    for (uint64_t border = 0;; border++) {
+        *same = count[0][border] + count[1][border] + count[2][border] + count[3][border];
+        if (*below + *same >= k)
+            return border;
+        *below += *same;
+    }
+}
+
+/* Splits by the highest byte that differs until what remains is little: items that lie before the k-th go to the front
+ * of `items` when they are `wanted`. Returns those left, the k-th among them, all of them in the order of their places;
+ * *n and *k become theirs. */
+static ITEM *NAME(split)(bool wanted, int64_t *n, int64_t *k, ITEM *items, ITEM *scratch)
+{
+    ITEM *left = items, *front = items;
+    for (int d = DIGITS - 1; d >= 0 && *n > 4 * NAME(few) && *k < *n; d--) {
+        int64_t below, same, at = 0;
+        uint64_t border = NAME(border)(*n, *k, left, d, &below, &same);
+        if (same == *n)
+            continue;
+        if (wanted) {
+            for (int64_t i = 0; i < *n; i++) {
+                uint64_t digit = KEY(left[i]) >> 8 * d & 255;
+                ITEM x = left[i];
+                *front = x;
+                front += digit < border;
+                scratch[at] = x;
+                at += digit == border;
+            }
+            memcpy(front, scratch, sizeof(ITEM) * (size_t)same);
+            left = front;
+        } else {
+            for (int64_t i = 0; i < *n; i++) {
+                ITEM x = left[i];
+                left[at] = x;
+                at += (KEY(x) >> 8 * d & 255) == border;
+            }
+        }
+        *n = same;
+        *k -= below;
+    }
+    return left;
+}
+
+/* A few of many: those found so far in order, and a look at every block whether it has one that comes before the last
+ * of them. */
+static void NAME(fewest)(int64_t n, int64_t k, ITEM *items)
+{
+    enum { LOOK = 16 };
+    NAME(insertion)(k, items);
+    for (int64_t i = k; i < n; i += LOOK) {
+        int64_t end = i + LOOK < n ? i + LOOK : n;
+        int any = 0;
+        for (int64_t j = i; j < end; j++)
+            any |= BEFORE(items[j], items[k - 1]);
+        if (!any)
+            continue;
+        for (int64_t j = i; j < end; j++) {
+            ITEM x = items[j];
+            if (!BEFORE(x, items[k - 1]))
+                continue;
+            int64_t at = k - 1;
+            for (; at > 0 && BEFORE(x, items[at - 1]); at--)
+                items[at] = items[at - 1];
+            items[at] = x;
+        }
+    }
+}
+
 static void NAME(least)(int64_t n, int64_t k, ITEM *items, ITEM *scratch)
 {
-    ITEM *left = items;
-    int64_t taken = 0;
-    for (int d = DIGITS - 1; d >= 0 && n > 4 * NAME(few) && k > taken && k - taken < n; d--) {
-        int64_t count[256] = {0}, below = 0, same = 0;
-        for (int64_t i = 0; i < n; i++)
-            count[KEY(left[i]) >> 8 * d & 255]++;
-        uint64_t border = 0;
-        while (below + count[border] < k - taken)
-            below += count[border++];
-        if (count[border] == n)
-            continue;
-        /* what is below goes to the front, what is on the border to the scratch and back: both keep their order */
-        int64_t front = taken;
-        for (int64_t i = 0; i < n; i++) {
-            uint64_t digit = KEY(left[i]) >> 8 * d & 255;
-            ITEM x = left[i];
-            if (digit < border)
-                items[front++] = x;
-            else if (digit == border)
-                scratch[same++] = x;
-        }
-        taken = front;
-        left = items + taken;
-        n = same;
-        memcpy(left, scratch, sizeof(ITEM) * (size_t)n);
+    if (k > 0 && k <= NAME(few) && k < n) {
+        NAME(fewest)(n, k, items);
+        return;
     }
-    if (k > taken) { /* the rest in order; equal keys by place */
-        ITEM *sorted = NAME(sort)(n, left, scratch);
-        memmove(left, sorted, sizeof(ITEM) * (size_t)(k - taken));
+    int64_t left = n, rest = k;
+    ITEM *border = NAME(split)(true, &left, &rest, items, scratch);
+    if (rest > 0) { /* equal keys by place */
+        ITEM *sorted = NAME(sort)(left, border, scratch);
+        memmove(border, sorted, sizeof(ITEM) * (size_t)rest);
     }
     ITEM *sorted = NAME(sort)(k, items, scratch);
     if (sorted != items)
         memcpy(items, sorted, sizeof(ITEM) * (size_t)k);
+}
+
+static ITEM *NAME(nth)(int64_t n, int64_t k, ITEM *items, ITEM *scratch)
+{
+    ITEM *left = NAME(split)(false, &n, &k, items, scratch);
+    return NAME(sort)(n, left, scratch) + (k - 1);
 }
 #undef ITEM
 #undef NAME

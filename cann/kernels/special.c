@@ -475,5 +475,5 @@ static const walk_loop two[][ELEMENTWISE_DTYPES] = {
     AT(SPECIAL_LEGENDRE) = {FLOATS(legendre)},
 };
 
-const struct elementwise_table ISA(special_kernels) = {one, sizeof one / sizeof *one};
-const struct elementwise_table ISA(special2_kernels) = {two, sizeof two / sizeof *two};
+const struct elementwise_table ISA(special_kernels) = {one, sizeof one / sizeof *one, NULL, 0};
+const struct elementwise_table ISA(special2_kernels) = {two, sizeof two / sizeof *two, NULL, 0};

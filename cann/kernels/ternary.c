@@ -116,6 +116,11 @@ static void loop_where_pair(LOOP_ARGS)
         o[i] = a[i] ? b[i] : c[i];
 }
 
+/* ---- 16-bit floats ---- */
+HALVES(map3, addcmul)
+HALVES(map3, addcdiv)
+HALVES(map3, lerp)
+
 static const walk_loop loops[][ELEMENTWISE_DTYPES] = {
     AT(TERNARY_ADDCMUL) = {FLOATS(addcmul), INTS(addcmul)},
     AT(TERNARY_ADDCDIV) = {FLOATS(addcdiv)},
@@ -133,4 +138,11 @@ static const walk_loop loops[][ELEMENTWISE_DTYPES] = {
                          [WHERE_16] = loop_where_pair},
 };
 
-const struct elementwise_table ISA(ternary_kernels) = {loops, sizeof loops / sizeof *loops};
+static const walk_loop halves[][2] = {
+    AT(TERNARY_ADDCMUL) = HALF_PAIR(addcmul),
+    AT(TERNARY_ADDCDIV) = HALF_PAIR(addcdiv),
+    AT(TERNARY_LERP) = HALF_PAIR(lerp),
+};
+
+const struct elementwise_table ISA(ternary_kernels) = {loops, sizeof loops / sizeof *loops, halves,
+                                                       sizeof halves / sizeof *halves};

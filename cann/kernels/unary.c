@@ -2,6 +2,7 @@
 /* Elementwise kernels of one operand: arithmetic, rounding, mathematical functions, tests. See elementwise.h. */
 #include "kernels/loops.h"
 #include "kernels/vmath.h"
+#include "kernels/vmath_half.h"
 
 /* ---- float ---- */
 MAP1(abs, f32, fabsf(x))
@@ -299,6 +300,30 @@ TEST1(logical_not, f64, x == 0.0)
 
 MAP1(bool_not, u8, !x)
 
+/* ---- 16-bit floats ---- */
+HALVES(map1, sign)
+HALVES(map1, square)
+HALVES(map1, cube)
+HALVES(map1, ceil)
+HALVES(map1, floor)
+HALVES(map1, round)
+HALVES(map1, trunc)
+HALVES(map1, frac)
+HALVES(map1, reciprocal)
+HALVES(map1, reciprocal_square)
+HALVES(map1, sqrt)
+HALVES(map1, rsqrt)
+MAP1_HALF(exp, exp_half(x))
+HALVES(map1, exp2)
+HALVES(map1, expm1)
+HALVES(map1, log)
+MAP1_HALF(log1p, log1p_half(x))
+HALVES(map1, tanh)
+MAP1_HALF(erf, erf_half(x))
+MAP1_HALF(atan, atan_half(x))
+MAP1(abs_bits, u16, x & 0x7fffu)
+MAP1(neg_bits, u16, x ^ 0x8000u)
+
 #define BOTH(op, name) AT(op) = {FLOATS(name), INTS(name)}
 
 static const walk_loop loops[][ELEMENTWISE_DTYPES] = {
@@ -357,4 +382,30 @@ static const walk_loop loops[][ELEMENTWISE_DTYPES] = {
     AT(UNARY_SIGNBIT) = {FLOATS(signbit), INTS(signbit), [ACL_BOOL] = loop_never_u8},
 };
 
-const struct elementwise_table ISA(unary_kernels) = {loops, sizeof loops / sizeof *loops};
+static const walk_loop halves[][2] = {
+    AT(UNARY_ABS) = {loop_abs_bits_u16, loop_abs_bits_u16},
+    AT(UNARY_NEG) = {loop_neg_bits_u16, loop_neg_bits_u16},
+    AT(UNARY_SIGN) = HALF_PAIR(sign),
+    AT(UNARY_SQUARE) = HALF_PAIR(square),
+    AT(UNARY_CUBE) = HALF_PAIR(cube),
+    AT(UNARY_CEIL) = HALF_PAIR(ceil),
+    AT(UNARY_FLOOR) = HALF_PAIR(floor),
+    AT(UNARY_ROUND) = HALF_PAIR(round),
+    AT(UNARY_TRUNC) = HALF_PAIR(trunc),
+    AT(UNARY_FRAC) = HALF_PAIR(frac),
+    AT(UNARY_RECIPROCAL) = HALF_PAIR(reciprocal),
+    AT(UNARY_RECIPROCAL_SQUARE) = HALF_PAIR(reciprocal_square),
+    AT(UNARY_SQRT) = HALF_PAIR(sqrt),
+    AT(UNARY_RSQRT) = HALF_PAIR(rsqrt),
+    AT(UNARY_EXP) = HALF_PAIR(exp),
+    AT(UNARY_EXP2) = HALF_PAIR(exp2),
+    AT(UNARY_EXPM1) = HALF_PAIR(expm1),
+    AT(UNARY_LOG) = HALF_PAIR(log),
+    AT(UNARY_LOG1P) = HALF_PAIR(log1p),
+    AT(UNARY_TANH) = HALF_PAIR(tanh),
+    AT(UNARY_ERF) = HALF_PAIR(erf),
+    AT(UNARY_ATAN) = HALF_PAIR(atan),
+};
+
+const struct elementwise_table ISA(unary_kernels) = {loops, sizeof loops / sizeof *loops, halves,
+                                                     sizeof halves / sizeof *halves};

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/copy.h"
 #include "ops/indexing.h"
 #include "ops/remap.h"
 #include "ops/walk.h"
@@ -667,6 +668,91 @@ static int run_embedding_index(void *arg)
     return ACLNN_SUCCESS;
 }
 
+/* 16-bit floats: a row of the table is the sum of its lines in their order, kept in float until it is stored; most rows
+ * of a large table have none. */
+struct embedding_sums {
+    struct view *grad, *index, *out, *lists; /* dense; lists: where each row's lines end, then all the lines */
+    int64_t padding, rows, columns;
+    bool scaled;
+    struct copy_cast widen, narrow;
+};
+
+static void embedding_rows(void *arg, int64_t begin, int64_t end)
+{
+    enum { AT_ONCE = 512 };
+    const struct embedding_sums *t = arg;
+    const struct copy_kernels *copy = ISA_PICK(copy_kernels);
+    const int64_t *ends = (const int64_t *)t->lists->data, *line = ends + t->rows;
+    const int64_t wide = (int64_t)dtype_size(t->grad->dtype), narrow = (int64_t)dtype_size(t->out->dtype);
+    float sum[AT_ONCE], term[AT_ONCE];
+    for (int64_t row = begin; row < end; row++) {
+        int64_t first = row ? ends[row - 1] : 0, count = ends[row] - first;
+        char *out = t->out->data + row * t->columns * narrow;
+        float scale = t->scaled && count ? (float)(1 / (double)count) : 1;
+        if (!count)
+            memset(out, 0, (size_t)(t->columns * narrow));
+        for (int64_t at = 0, m; count && at < t->columns; at += m) {
+            m = t->columns - at < AT_ONCE ? t->columns - at : AT_ONCE;
+            memset(sum, 0, sizeof sum);
+            for (int64_t k = first; k < ends[row]; k++) {
+                char *from = t->grad->data + (line[k] * t->columns + at) * wide;
+                copy->cast(m, (char *const[]){(char *)term, from}, (const int64_t[]){sizeof(float), wide}, &t->widen);
+                for (int64_t j = 0; j < m; j++)
+                    sum[j] += scale * term[j];
+            }
+            copy->cast(m, (char *const[]){out + at * narrow, (char *)sum}, (const int64_t[]){narrow, sizeof(float)},
+                       &t->narrow);
+        }
+    }
+}
+
+static int run_embedding_sums(void *arg)
+{
+    const struct embedding_sums *t = arg;
+    const struct index_site site = {INDEX_TEXT_SELF, 0, t->rows, 0};
+    const int64_t *index = (const int64_t *)t->index->data;
+    int64_t n = view_count(t->index), *ends = (int64_t *)t->lists->data, *line = ends + t->rows, before = 0;
+    memset(ends, 0, (size_t)t->rows * sizeof *ends);
+    for (int64_t i = 0; i < n; i++) {
+        if (index[i] == t->padding)
+            continue;
+        if ((uint64_t)index[i] >= (uint64_t)t->rows)
+            return index_fail(&site, index[i]);
+        ends[index[i]]++;
+    }
+    for (int64_t row = 0; row < t->rows; row++) { /* counts become beginnings, and these ends as lines are listed */
+        int64_t count = ends[row];
+        ends[row] = before;
+        before += count;
+    }
+    for (int64_t i = 0; i < n; i++)
+        if (index[i] != t->padding)
+            line[ends[index[i]]++] = i;
+    parallel(t->rows, 1 + 32768 / (t->columns + 1), embedding_rows, arg);
+    return ACLNN_SUCCESS;
+}
+
+static void add_embedding_sums(struct plan *plan, struct view *grad, struct view *index, struct view *out,
+                               int64_t padding, bool scaled)
+{
+    struct embedding_sums *t = plan_alloc(plan, sizeof *t);
+    const struct copy_kernels *copy = ISA_PICK(copy_kernels);
+    struct view *to = plan_output(plan, out, out->dtype);
+    *t = (struct embedding_sums){.grad = plan_contiguous(plan, grad, grad->dtype),
+                                 .index = plan_contiguous(plan, index, ACL_INT64),
+                                 .out = to,
+                                 .padding = padding,
+                                 .rows = out->dim[0],
+                                 .columns = out->dim[1],
+                                 .scaled = scaled};
+    t->lists = plan_temp(plan, ACL_INT64, 1, (int64_t[]){t->rows + view_count(index) + 1});
+    copy->find_cast(&t->widen, ACL_FLOAT, grad->dtype);
+    copy->find_cast(&t->narrow, out->dtype, ACL_FLOAT);
+    if (t->rows)
+        plan_step(plan, run_embedding_sums, t, (uint64_t)(view_count(out) / 8 + view_count(grad)));
+    plan_finish(plan, to, out);
+}
+
 int prepare_embedding_backward(struct plan *plan, const struct op_row *row, const union op_value *arg)
 {
     struct view *grad = plan_view(plan, arg[0].tensor), *index = index_view(plan, row, arg, 1);
@@ -677,11 +763,15 @@ int prepare_embedding_backward(struct plan *plan, const struct op_row *row, cons
     if (view_count(grad) != n * columns)
         return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "grad must have %lld rows, one for each index.", (long long)n);
     bool scaled = arg[4].i != 0;
-    /* 16-bit sums of many rows would lose what a float keeps */
-    aclDataType sum = out->dtype == ACL_FLOAT16 || out->dtype == ACL_BF16 ? ACL_FLOAT : out->dtype;
-    struct view *target_view = sum == out->dtype ? out : plan_temp(plan, sum, 2, shape);
-    plan_fill(plan, target_view, (const char[16]){0});
-    struct view *lines_view = plan_alias(plan, plan_contiguous(plan, grad, sum), 0);
+    if (out->dtype == ACL_FLOAT16 || out->dtype == ACL_BF16) {
+        if (!dtype_is_float(grad->dtype))
+            return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "grad must be of a floating type, but is %s.",
+                             dtype_name(grad->dtype));
+        add_embedding_sums(plan, grad, index, out, (int64_t)(uint64_t)arg[3].i, scaled);
+        return ACLNN_SUCCESS;
+    }
+    plan_fill(plan, out, (const char[16]){0});
+    struct view *lines_view = plan_alias(plan, plan_contiguous(plan, grad, out->dtype), 0);
     lines_view->rank = 2;
     lines_view->dim[0] = lines[0];
     lines_view->dim[1] = lines_view->stride[0] = lines[1];
@@ -695,9 +785,7 @@ int prepare_embedding_backward(struct plan *plan, const struct op_row *row, cons
     t->count = scaled ? plan_alloc(plan, (size_t)(rows + 1) * 8) : NULL;
     plan_step(plan, run_embedding_index, t, (uint64_t)n);
     struct move *m;
-    TRY(scatter_slices(plan, SCATTER_ADD, target_view, 0, t->kept, lines_view, INDEX_TEXT_SELF, &m));
+    TRY(scatter_slices(plan, SCATTER_ADD, out, 0, t->kept, lines_view, INDEX_TEXT_SELF, &m));
     m->scale = t->scale;
-    if (target_view != out)
-        plan_copy(plan, out, target_view);
     return ACLNN_SUCCESS;
 }

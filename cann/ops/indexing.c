@@ -3,7 +3,7 @@
 
 #include "ops/walk.h"
 
-enum { SCATTER_GRAIN = 16384, FREE_MIN = 128, SHORT_RUN = 8 };
+enum { SCATTER_GRAIN = 16384, FREE_BYTES = 1000, SHORT_RUN = 8 };
 
 int index_fail(const struct index_site *site, int64_t value)
 {
@@ -149,8 +149,8 @@ int scatter_run(enum scatter_op op, const struct view *out, const struct view *i
     walk_order((struct view *[]){&s.out, &s.index, &s.src}, 3);
     if (s.index_seq.rank && !scale)
         view_coalesce((struct view *[]){&s.index_seq, &s.src_seq}, 2);
-    int64_t grain = SCATTER_GRAIN / s.steps;
-    parallel(count / s.steps, grain < FREE_MIN ? FREE_MIN : grain, scatter_piece, &s);
+    int64_t grain = SCATTER_GRAIN / s.steps, least = FREE_BYTES / s.size; /* short pieces of rows are slow to find */
+    parallel(count / s.steps, grain < least ? least : grain, scatter_piece, &s);
     return outcome(&error, site);
 }
 

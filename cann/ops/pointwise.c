@@ -6,7 +6,7 @@
 #include "ops/elementwise.h"
 #include "ops/walk.h"
 
-enum { PIECE_NS = 32768, PIECE_MIN = 1024 };
+enum { PIECE_NS = 16384, PIECE_MIN = 1024 };
 
 struct step {
     walk_loop loop;
@@ -217,22 +217,43 @@ static int spread(struct plan *plan, struct step *s, struct view *out, struct vi
     return ACLNN_SUCCESS;
 }
 
+/* The loop from and to 16-bit floats, when all operands are of that type; one may be a float of one element. */
+static walk_loop find_half(const struct elementwise_kernels *k, int op, aclDataType type, bool repeats,
+                           const struct view *out, struct view *const *in, int n)
+{
+    const struct elementwise_table *table = k->table[op >> 8];
+    int floats = 0;
+    if (!half(type) || out->dtype != type || (op & 0xff) >= table->halves)
+        return NULL;
+    for (int i = 0; i < n; i++) {
+        bool one = in[i]->dtype == ACL_FLOAT && in[i]->rank == 0 && repeats;
+        floats += one;
+        if (in[i]->dtype != type && !one)
+            return NULL;
+    }
+    return floats < n && floats <= 1 ? table->half[op & 0xff][type == ACL_BF16] : NULL;
+}
+
 /* The loop itself when it can take the operands as they are, else the block loop around it. */
 static int wrap(struct plan *plan, struct step *s, int op, aclDataType compute, const struct view *out,
                 struct view *const *in, int n)
 {
     const struct elementwise_kernels *kernels = ISA_PICK(elementwise_kernels);
-    const struct types t = {compute, loop_type(op, compute), ISA_PICK(copy_kernels)};
-    const aclDataType result = answers_bool(op) ? ACL_BOOL : t.loop;
     const bool repeats =
         op >> 8 == BINARY_TABLE >> 8 || op >> 8 == COMPARE_TABLE >> 8 || op >> 8 == SPECIAL2_TABLE >> 8;
+    const walk_loop straight = find_half(kernels, op, compute, repeats, out, in, n);
+    const struct types t = {compute, straight ? compute : loop_type(op, compute), ISA_PICK(copy_kernels)};
+    const aclDataType result = answers_bool(op) ? ACL_BOOL : t.loop;
     bool plain = s->flat && out->dtype == result;
     int zeros = 0;
-    s->loop = find_loop(kernels, op, t.loop);
+    s->loop = straight ? straight : find_loop(kernels, op, t.loop);
     s->param = &s->values;
     for (int k = 0; k < n; k++) {
-        plain = plain && in[k]->dtype == (op == TERNARY_WHERE && k == 0 ? ACL_BOOL : t.loop);
-        zeros += s->step[k + 1] == 0;
+        bool one = s->step[k + 1] == 0;
+        plain = plain && in[k]->dtype == (op == TERNARY_WHERE && k == 0 ? ACL_BOOL
+                                          : one && straight             ? ACL_FLOAT
+                                                                        : t.loop);
+        zeros += one;
     }
     if (plain && (zeros == 0 || (repeats && zeros == 1)))
         return ACLNN_SUCCESS;
@@ -241,10 +262,13 @@ static int wrap(struct plan *plan, struct step *s, int op, aclDataType compute, 
     b->param = &s->values;
     b->operands = n + 1;
     b->repeat = repeats ? 6 : 0;
+    b->half = straight ? compute : 0;
     bool known = output_way(&b->operand[0], &t, out->dtype, result);
     for (int k = 0; k < n; k++)
-        known =
-            known && input_way(&b->operand[k + 1], &t, in[k]->dtype, op == TERNARY_WHERE && k == 0 ? ACL_BOOL : t.loop);
+        known = known && input_way(&b->operand[k + 1], &t, in[k]->dtype,
+                                   op == TERNARY_WHERE && k == 0 ? ACL_BOOL
+                                   : straight                    ? in[k]->dtype
+                                                                 : t.loop);
     if (!known)
         return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "%s: an operand cannot be converted to or from %s.",
                          plan_row(plan)->name, dtype_name(compute));

@@ -129,13 +129,17 @@ int reduce_prepare_aminmax(struct plan *plan, const struct op_row *row, const un
     const int64_t *dim = row->code == 1 ? &arg[1].i : row->code == 2 && arg[1].ints ? arg[1].ints->value : NULL;
     uint64_t dims = row->code == 1 ? 1 : row->code == 2 && arg[1].ints ? arg[1].ints->size : 0;
     TRY(reduce_mask(plan, self->view.rank, dim, dims, &mask));
-    for (int k = 0; k < 2; k++) {
-        struct op_row one = *row;
-        one.code = k ? ROW_MAX : ROW_MIN;
-        TRY(check_identity(plan, &one, &self->view, mask));
+    struct op_row one = *row;
+    one.code = ROW_MIN;
+    TRY(check_identity(plan, &one, &self->view, mask));
+    for (int k = 0; k < 2; k++)
         TRY(reduce_check_out(plan, out + k, &self->view, mask, row->code && arg[2].i));
-        TRY(add_reduction(plan, &one, self, mask, arg[out + k].tensor));
-    }
+    if (dtype_is_complex(self->view.dtype))
+        return add_reduction(plan, &one, self, mask, arg[out].tensor); /* which refuses it */
+    struct view *in = plan_view(plan, self);
+    const struct reduce_out outs[2] = {{plan_view(plan, arg[out].tensor), REDUCE_VALUE, 0},
+                                       {plan_view(plan, arg[out + 1].tensor), REDUCE_OTHER, 0}};
+    reduce_step(plan, in, mask, REDUCE_MIN_MAX, 0, reduce_type_of(in->dtype, in->dtype), outs, 2);
     return ACLNN_SUCCESS;
 }
 

@@ -7,7 +7,7 @@
 
 #include "ops/reduce.h"
 
-enum { GRAIN = 8192, COLUMNS_MAX = 512, COLUMNS_MIN = 64, CACHED = 65536 };
+enum { GRAIN = 8192, COLUMNS_MAX = 512, COLUMNS_MIN = 256, CACHED = 65536 };
 
 struct softmax_job {
     const struct softmax_kernels *kernel;

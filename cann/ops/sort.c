@@ -63,16 +63,17 @@ static void give(const struct order *o, int64_t row, const void *items, int64_t 
 /* The position in ascending order of the median, or that of a NaN in *place when one wins. */
 static int64_t median_of(const struct order *o, const void *items, int64_t *place)
 {
-    int64_t nans = 0;
+    int64_t nans = 0, first = 0;
+    const uint64_t nan = sort_nan_key(o->in->dtype);
     *place = -1;
-    for (int64_t i = 0; dtype_is_float(o->in->dtype) && i < o->n; i++)
-        if (sort_key(o->wide, items, i) == sort_nan_key(o->in->dtype)) {
-            nans++;
-            if (*place < 0)
-                *place = i;
-        }
-    if (!nans || (o->skip_nan && nans < o->n))
-        *place = -1;
+    if (dtype_is_float(o->in->dtype))
+        for (int64_t i = 0; i < o->n; i++)
+            nans += sort_key(o->wide, items, i) == nan;
+    if (nans && !(o->skip_nan && nans < o->n)) {
+        while (sort_key(o->wide, items, first) != nan)
+            first++;
+        *place = first;
+    }
     int64_t numbers = o->skip_nan ? o->n - nans : o->n;
     return numbers ? (numbers - 1) / 2 : 0;
 }
@@ -99,8 +100,12 @@ static void order_row(const struct order *o, int64_t row, char *items, char *scr
     case ONE:
         break;
     }
-    kernels->least(o->wide, o->n, k, items, scratch);
-    give(o, row, items, o->what == LEAST ? 0 : k - 1, o->what == LEAST ? k : 1);
+    if (o->what == LEAST) {
+        kernels->least(o->wide, o->n, k, items, scratch);
+        give(o, row, items, 0, k);
+    } else {
+        give(o, row, kernels->nth(o->wide, o->n, k, items, scratch), 0, 1);
+    }
 }
 
 static void order_pieces(void *arg, int64_t begin, int64_t end)

@@ -12,11 +12,9 @@ LEAST = 0.5
 """A case below it needs a reason."""
 REASONS = [
     (r"^lstm", "a step at a time here, two products and a cell each; PyTorch's CPU library runs the whole sequence as one"),
-    (r"^aminmax", "two passes, one for each end"),
     (r"^cumsum", "running sums are kept in double"),
     (r"^flip", "a copy with a step of -1, element by element"),
     (r"^nonzero", "counted first, then written"),
-    (r"^(abs|neg|round) (bf16|f16)", "16-bit floats pass through float"),
     (r"^(erf|log|log1p|sin|atan|pow|tanh|exp|elu|silu|sigmoid|softplus|gelu|mish)\b",
      "at most 2 units in the last place and the same bits on every processor: no fused instructions"),
     (r"softmax|cross_entropy", "the same exponential as everywhere, without fused instructions"),

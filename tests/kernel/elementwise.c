@@ -615,10 +615,11 @@ static void find_way(struct elementwise_operand *o, const struct copy_kernels *c
     CHECK(copy->find_cast(&o->first, output ? memory : loop, output ? loop : memory));
 }
 
-static void run_test(const struct test *test, aclDataType type)
+/* straight: by the loop for 16-bit floats themselves. */
+static void run_test(const struct test *test, aclDataType type, bool straight)
 {
-    aclDataType loop = type == ACL_FLOAT16 || type == ACL_BF16 ? ACL_FLOAT : type;
-    bool real = dtype_is_float(type), small = loop != type;
+    bool real = dtype_is_float(type), small = type == ACL_FLOAT16 || type == ACL_BF16;
+    aclDataType loop = small && !straight ? ACL_FLOAT : type;
     struct run r = {.test = test, .type = type};
     int table = test->op >> 8;
     r.answers_bool = table == COMPARE_TABLE >> 8 || (test->op >= UNARY_LOGICAL_NOT && test->op < UNARY_END);
@@ -628,7 +629,10 @@ static void run_test(const struct test *test, aclDataType type)
     memcpy(r.param.i, integer_scalars, sizeof integer_scalars);
     for (int level = 0; level < harness_levels(); level++) {
         struct elementwise_block *b = &r.block[level];
-        b->loop = levels[level]->table[table]->loop[test->op & 0xff][loop];
+        const struct elementwise_table *rows = levels[level]->table[table];
+        int row = test->op & 0xff;
+        b->half = straight ? type : 0;
+        b->loop = !straight ? rows->loop[row][loop] : row < rows->halves ? rows->half[row][type == ACL_BF16] : NULL;
         b->param = &r.param;
         b->operands = test->inputs + 1;
         b->repeat = table == BINARY_TABLE >> 8 || table == COMPARE_TABLE >> 8 ? 6 : 0;
@@ -640,7 +644,7 @@ static void run_test(const struct test *test, aclDataType type)
             find_way(&b->operand[k], copies[level], type, loop, false);
     }
     char name[64];
-    snprintf(name, sizeof name, "%s %s", test->name, dtype_name(type));
+    snprintf(name, sizeof name, "%s %s%s", test->name, dtype_name(type), straight ? " straight" : "");
     struct loop_test t = {.name = name,
                           .inputs = test->inputs,
                           .loop = {run_base, run_v3, run_v4},
@@ -715,7 +719,11 @@ int main(int argc, char **argv)
     harness_begin(argc, argv);
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         for (size_t k = 0; k < sizeof types / sizeof *types; k++)
-            run_test(&tests[i], types[k]);
+            run_test(&tests[i], types[k], false);
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
+        run_test(&tests[i], ACL_FLOAT16, true);
+        run_test(&tests[i], ACL_BF16, true);
+    }
     check_complete();
     if (harness_wants("where"))
         test_where();

@@ -186,6 +186,21 @@ static void check_answer(const struct reduce_param *p, enum reduce_type type, in
               value == want->value);
 }
 
+/* The reference of n elements, step bytes apart, against an accumulator; of two when it holds two extremes. */
+static void check_result(struct reduce_param p, int64_t n, const char *from, int64_t step, const char *acc,
+                         int64_t plane)
+{
+    enum reduce_type type = compute(p.dtype);
+    if (p.op == REDUCE_MIN_MAX) {
+        p.op = REDUCE_MAX;
+        check_result(p, n, from, step, acc + 8 * plane, plane);
+        p.op = REDUCE_MIN;
+    }
+    struct answer want = dtype_is_float(p.dtype) ? reference_real(p.op, p.p, p.dtype, n, from, step)
+                                                 : reference_whole(p.op, p.dtype, n, from, step);
+    check_answer(&p, type, n, acc, plane, &want);
+}
+
 static void check_row(enum reduce_op op, aclDataType type, int64_t n, bool special)
 {
     struct reduce_param p = {op, type, 1.5};
@@ -212,10 +227,7 @@ static void check_row(enum reduce_op op, aclDataType type, int64_t n, bool speci
             continue;
         }
         for (int64_t j = 0; j < results; j++) {
-            const char *from = data + j * result_step;
-            struct answer want = dtype_is_float(type) ? reference_real(op, p.p, type, n, from, step)
-                                                      : reference_whole(op, type, n, from, step);
-            check_answer(&p, compute(type), n, acc + 8 * j, plane, &want);
+            check_result(p, n, data + j * result_step, step, acc + 8 * j, plane);
         }
     }
 }
@@ -246,10 +258,7 @@ static void check_columns(enum reduce_op op, aclDataType type, int64_t rows, int
             continue;
         }
         for (int64_t j = 0; j < cols; j++) {
-            const char *from = data + j * col_step;
-            struct answer want = dtype_is_float(type) ? reference_real(op, p.p, type, rows, from, row_step)
-                                                      : reference_whole(op, type, rows, from, row_step);
-            check_answer(&p, compute(type), rows, acc + 8 * j, cols, &want);
+            check_result(p, rows, data + j * col_step, row_step, acc + 8 * j, cols);
         }
     }
 }
@@ -328,13 +337,13 @@ int main(int argc, char **argv)
 {
     static const char *const names[REDUCE_OPS] = {"sum",     "prod",    "max",     "min",     "argmax",
                                                   "argmin",  "moments", "nansum",  "nonzero", "abs_sum",
-                                                  "squares", "powers",  "abs_max", "abs_min"};
+                                                  "squares", "powers",  "abs_max", "abs_min", "min_max"};
     harness_begin(argc, argv);
     for (enum reduce_op op = 0; op < REDUCE_OPS; op++)
         for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
             char name[48];
-            bool ordered = op >= REDUCE_MAX && op <= REDUCE_ARGMIN;
-            if (!dtype_is_float(types[t]) && op >= REDUCE_MOMENTS && op != REDUCE_NONZERO)
+            bool ordered = (op >= REDUCE_MAX && op <= REDUCE_ARGMIN) || op == REDUCE_MIN_MAX;
+            if (!dtype_is_float(types[t]) && op >= REDUCE_MOMENTS && op != REDUCE_NONZERO && op != REDUCE_MIN_MAX)
                 continue;
             snprintf(name, sizeof name, "reduce %s %s", names[op], dtype_name(types[t]));
             if (!harness_wants(name))

@@ -72,6 +72,11 @@ static void check_row(aclDataType type, int64_t n, bool few_values)
             tables[level]->load(type, wide, descending, n, items, data, step);
             tables[level]->least(wide, n, k, items, scratch);
             CHECK(memcmp(items, whole, (size_t)(k * item)) == 0);
+            if (!k)
+                continue;
+            tables[level]->load(type, wide, descending, n, items, data, step);
+            const void *nth = tables[level]->nth(wide, n, k, items, scratch);
+            CHECK(memcmp(nth, whole + (k - 1) * item, (size_t)item) == 0);
         }
         char *values = harness_buffer(4, (size_t)(n * element)), *places = harness_buffer(5, (size_t)(n * 8));
         tables[level]->gather(wide, (size_t)element, n, whole, values, element, data, step);

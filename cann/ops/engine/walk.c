@@ -5,7 +5,7 @@
 
 #include "base/dtype.h"
 
-enum { PIECE_NS = 32768, PIECE_MIN = 1024 };
+enum { PIECE_NS = 16384, PIECE_MIN = 1024 };
 
 struct rows {
     int n;
