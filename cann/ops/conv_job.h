@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One convolution between planning (conv_plan.c) and running (conv_run.c; conv_weight.c for the weight's gradient). */
+/* One convolution between planning (conv_plan.c) and running (conv_run.c; conv_winograd.c; conv_weight.c for the
+ * weight's gradient). */
 #ifndef ANYNPU_OPS_CONV_JOB_H
 #define ANYNPU_OPS_CONV_JOB_H
 
@@ -76,6 +77,25 @@ int conv_runs(const struct conv *c, const struct grid *g, int64_t begin, int64_t
               struct conv_run *run);
 /* The planes of the present chunk's images. */
 void conv_make_planes(struct conv *c);
+
+/* Pixels [begin, end) of a part's columns, which go through the chunk's images, as runs. */
+int conv_column_runs(const struct conv *c, const struct part *part, int64_t begin, int64_t end, struct conv_run *run);
+/* Images [first, first + count), no more than a chunk, from their planes to out. */
+void conv_run_chunk(struct conv *c, int64_t first, int64_t count);
+
+/* Planning: a job without parts; the planes of x, and the one part that all pixels of y are. */
+struct conv *conv_make(struct plan *plan, const struct conv_shape *s, struct conv_views v, aclDataType type);
+int conv_plan_x_planes(struct plan *plan, struct conv *c, aclDataType type);
+
+/* Is it worth going by way of Winograd's transforms? And the step that does it; `direct` computes the same. */
+bool conv_winograd_fits(const struct conv *direct);
+int conv_plan_winograd(struct plan *plan, struct conv *direct);
+
+/* Nanoseconds of that many multiplications, about. */
+static inline uint64_t conv_work(double multiplications)
+{
+    return (uint64_t)(multiplications / 50);
+}
 
 /* Steps. */
 int conv_run_images(void *arg);

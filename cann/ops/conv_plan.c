@@ -9,7 +9,7 @@ enum {
     SEGMENTS = 16          /* of the images, when the weight is too small to be shared out */
 };
 
-static struct conv *make(struct plan *plan, const struct conv_shape *s, struct conv_views v, aclDataType type)
+struct conv *conv_make(struct plan *plan, const struct conv_shape *s, struct conv_views v, aclDataType type)
 {
     struct conv *c = plan_alloc(plan, sizeof *c);
     *c = (struct conv){.s = *s, .size = (int64_t)dtype_size(type), .x = v.x, .y = v.y, .w = v.w, .segments = 1};
@@ -45,7 +45,7 @@ static int64_t *alloc_ints(struct plan *plan, int64_t n)
 }
 
 /* Planes of x, and the one part that all pixels of y are. */
-static int plan_x_planes(struct plan *plan, struct conv *c, aclDataType type)
+int conv_plan_x_planes(struct plan *plan, struct conv *c, aclDataType type)
 {
     const struct conv_shape *s = &c->s;
     struct conv_planes *p = &c->planes;
@@ -164,12 +164,15 @@ static void plan_images(struct plan *plan, struct conv *c, aclDataType type)
     int64_t products = c->s.groups * c->parts * (c->buffer ? 1 : c->chunk);
     c->tiles = gemm_tiles(c->gemm, c->rows, c->buffer ? count * c->chunk : count, taps, products);
     double work = (double)c->s.images * (double)(c->s.groups * c->rows) * (double)c->row * (double)(taps + 8);
-    plan_step(plan, conv_run_images, c, (uint64_t)(work / 50));
+    if (conv_winograd_fits(c))
+        conv_plan_winograd(plan, c);
+    else
+        plan_step(plan, conv_run_images, c, conv_work(work));
 }
 
 void plan_conv_y(struct plan *plan, const struct conv_shape *shape, struct conv_views v, struct view *bias)
 {
-    struct conv *c = make(plan, shape, v, v.y->dtype);
+    struct conv *c = conv_make(plan, shape, v, v.y->dtype);
     if (view_count(v.y) == 0)
         return;
     c->bias = bias;
@@ -177,7 +180,7 @@ void plan_conv_y(struct plan *plan, const struct conv_shape *shape, struct conv_
     c->out = v.y;
     c->rows = shape->channels_y / shape->groups;
     c->row = volume(shape->y);
-    if (plan_x_planes(plan, c, v.y->dtype))
+    if (conv_plan_x_planes(plan, c, v.y->dtype))
         return;
     c->direct = pointwise(shape) && v.x->dtype == v.y->dtype && view_is_contiguous(v.x);
     plan_images(plan, c, v.y->dtype);
@@ -186,7 +189,7 @@ void plan_conv_y(struct plan *plan, const struct conv_shape *shape, struct conv_
 void plan_conv_x(struct plan *plan, const struct conv_shape *shape, struct conv_views v, struct view *bias)
 {
     aclDataType type = v.y->dtype;
-    struct conv *c = make(plan, shape, v, type);
+    struct conv *c = conv_make(plan, shape, v, type);
     if (view_count(v.x) == 0)
         return;
     c->bias = bias;
@@ -198,7 +201,8 @@ void plan_conv_x(struct plan *plan, const struct conv_shape *shape, struct conv_
     c->direct = pointwise(shape);
     if (!c->direct) {
         c->weights = plan_temp(plan, type, 1, (int64_t[]){view_count(v.w)});
-        plan_step(plan, conv_turn_weights, c, (uint64_t)view_count(v.w));
+        if (!conv_winograd_fits(c))
+            plan_step(plan, conv_turn_weights, c, (uint64_t)view_count(v.w));
     }
     plan_images(plan, c, type);
 }
@@ -212,9 +216,9 @@ void plan_conv_w(struct plan *plan, const struct conv_shape *shape, struct conv_
         plan_fill(plan, v.w, &(double){0});
         return;
     }
-    struct conv *c = make(plan, shape, v, type);
+    struct conv *c = conv_make(plan, shape, v, type);
     int64_t pixels = volume(shape->y), height = shape->channels_y / shape->groups;
-    if (plan_x_planes(plan, c, type))
+    if (conv_plan_x_planes(plan, c, type))
         return;
     c->side = v.y;
     c->sums = v.w;

@@ -63,8 +63,7 @@ static char *part_row(const struct conv *c, const struct part *part, int64_t ima
            (part->before * channels * c->now + (channel * c->now + image) * part->grid.count) * c->size;
 }
 
-/* Pixels [begin, end) of a part's columns as runs. */
-static int column_runs(const struct conv *c, const struct part *part, int64_t begin, int64_t end, struct conv_run *run)
+int conv_column_runs(const struct conv *c, const struct part *part, int64_t begin, int64_t end, struct conv_run *run)
 {
     int runs = 0;
     for (int64_t p = begin; p < end;) {
@@ -99,7 +98,7 @@ static void part_tile(const struct conv *c, const struct part *part, int64_t ima
         b.a = weights + (i0 * taps + k) * size;
         for (int64_t j = j0; j < j1; j += nr) {
             b.n = min(nr, j1 - j);
-            int runs = column_runs(c, part, j, j + b.n, run);
+            int runs = conv_column_runs(c, part, j, j + b.n, run);
             c->kernels->pack(panel, planes, part->at + k, b.k, run, runs);
             b.c = out + (i0 * b.c_rs + j) * size;
             b.cin = k ? b.c : bias;
@@ -224,21 +223,26 @@ static void run_spread(void *arg, int64_t begin, int64_t end)
     }
 }
 
+void conv_run_chunk(struct conv *c, int64_t first, int64_t count)
+{
+    int64_t channels = c->rows * c->s.groups;
+    c->first = first;
+    c->now = count;
+    conv_make_planes(c);
+    if (!c->direct && c->rows <= CONV_FEW_ROWS)
+        parallel(c->now * channels, max(1, 16384 / (c->row + 1)), run_rows, c);
+    else
+        parallel(c->parts * (c->buffer ? 1 : c->now) * c->s.groups * c->tiles.tiles_m * c->tiles.tiles_n, 1, run_tiles,
+                 c);
+    if (c->buffer)
+        parallel(c->now * channels, max(1, 16384 / c->row), run_spread, c);
+}
+
 int conv_run_images(void *arg)
 {
     struct conv *c = arg;
-    int64_t channels = c->rows * c->s.groups;
-    for (c->first = 0; c->first < c->s.images; c->first += c->chunk) {
-        c->now = min(c->chunk, c->s.images - c->first);
-        conv_make_planes(c);
-        if (!c->direct && c->rows <= CONV_FEW_ROWS)
-            parallel(c->now * channels, max(1, 16384 / (c->row + 1)), run_rows, c);
-        else
-            parallel(c->parts * (c->buffer ? 1 : c->now) * c->s.groups * c->tiles.tiles_m * c->tiles.tiles_n, 1,
-                     run_tiles, c);
-        if (c->buffer)
-            parallel(c->now * channels, max(1, 16384 / c->row), run_spread, c);
-    }
+    for (int64_t i = 0; i < c->s.images; i += c->chunk)
+        conv_run_chunk(c, i, min(c->chunk, c->s.images - i));
     return 0;
 }
 

@@ -151,3 +151,36 @@ def test_errors() -> None:
         F.conv2d(x, torch.randn(4, 2, 3, 3).npu())
     with pytest.raises(RuntimeError, match="Kernel size can't be greater than actual input size"):
         F.conv2d(x, torch.randn(4, 3, 5, 5).npu())
+
+
+@pytest.mark.parametrize("dtype", list(TOLERANCE))
+def test_three_by_three(dtype: torch.dtype) -> None:
+    """Kernels of 3×3 and many channels go another way: even and odd sizes, all paddings, images longer than a chunk."""
+    torch.manual_seed(0)
+    for n, channels, filters, height, width, padding in (
+        (2, 16, 32, 14, 14, (1, 1)),
+        (3, 17, 19, 13, 12, (2, 0)),
+        (40, 24, 16, 5, 3, (1, 2)),
+        (1, 330, 40, 16, 11, (1, 1)),
+        (3, 64, 64, 70, 65, (0, 1)),
+    ):
+        x, w = torch.randn(n, channels, height, width).to(dtype), torch.randn(filters, channels, 3, 3).to(dtype)
+        for b in (torch.randn(filters).to(dtype), None):
+            check(x, w, b, (1, 1), padding, (1, 1), False, (0, 0), 1)
+        other = w.transpose(0, 1).contiguous().transpose(0, 1)
+        check(x.to(memory_format=torch.channels_last), other, None, (1, 1), padding, (1, 1), False, (0, 0), 1)
+
+
+def test_three_by_three_not_finite() -> None:
+    """Infinities and NaN stay where the plain sum has them, and other images keep their bits."""
+    torch.manual_seed(0)
+    x, w = torch.randn(3, 32, 20, 20), torch.randn(24, 32, 3, 3)
+    clean = F.conv2d(x.npu(), w.npu(), padding=1).cpu()
+    x[1, 3, 5, 6], x[1, 4, 9, 9] = float("inf"), float("nan")
+    for transposed in (False, True):
+        run, weight = (F.conv_transpose2d, w.transpose(0, 1)) if transposed else (F.conv2d, w)
+        want, got = (run(x.to(d), weight.to(d), padding=1).cpu() for d in ("cpu", "npu"))
+        assert torch.equal(want.isnan(), got.isnan())
+        assert torch.equal(want.isinf(), got.isinf())
+        if not transposed:
+            assert torch.equal(got[::2], clean[::2])
