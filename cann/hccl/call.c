@@ -12,6 +12,7 @@
 #include "acl/acl_rt.h"
 #include "base/dtype.h"
 #include "error.h"
+#include "window.h"
 
 enum { START, SLOT, HERE, DONE };
 enum {
@@ -145,7 +146,7 @@ bool call_share(const struct op *op, const void *handed, char *usable, uint64_t 
     *ref = (struct ref){.kind = REF_MEMORY, .pointer = usable};
     if (op->comm->one_process)
         return true;
-    if (share_export(handed, bytes, &share))
+    if (!window_share(handed, bytes, &share) && share_export(handed, bytes, &share))
         return false;
     ref->fd = share.fd;
     ref->device = share.device;

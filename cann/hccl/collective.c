@@ -9,6 +9,7 @@
 #include "call.h"
 #include "error.h"
 #include "group.h"
+#include "window.h"
 
 enum { MEETING_NS = 3000, BYTES_PER_NS = 4 };
 
@@ -119,6 +120,12 @@ static void *stand_in(struct draft *d, uint64_t bytes, char **usable)
     return p;
 }
 
+/* Can ranks in other processes use the memory where it lies? */
+static bool reachable(const void *handed, uint64_t bytes)
+{
+    return share_possible(handed) || window_share(handed, bytes, NULL);
+}
+
 /* Gives the buffers stand-ins where others could not reach them, or where they overlap but at `allowed` (where the
  * receive buffer may begin inside the send buffer or the other way round; SIZE_MAX: nowhere). */
 static void stand_ins(struct draft *d, bool sends, bool receives, int64_t allowed)
@@ -129,9 +136,9 @@ static void stand_ins(struct draft *d, bool sends, bool receives, int64_t allowe
     bool shared = !op->comm->one_process && op->comm->size > 1;
     bool overlap = op->send && op->recv && op->send < op->recv + op->recv_bytes &&
                    op->recv < op->send + op->send_bytes && op->recv - op->send != allowed;
-    if (sends && op->send_bytes > BOARD_SMALL && (overlap || (shared && !share_possible(op->send_handed))))
+    if (sends && op->send_bytes > BOARD_SMALL && (overlap || (shared && !reachable(op->send_handed, op->send_bytes))))
         op->stage_send_handed = stand_in(d, op->send_bytes, &op->stage_send);
-    if (!d->result && receives && op->recv_bytes && shared && !share_possible(op->recv_handed))
+    if (!d->result && receives && op->recv_bytes && shared && !reachable(op->recv_handed, op->recv_bytes))
         op->stage_recv_handed = stand_in(d, op->recv_bytes, &op->stage_recv);
 }
 
@@ -414,7 +421,7 @@ static HcclResult send_receive(enum op_kind kind, const HcclSendRecvItem *list, 
         total += m->bytes;
         if (check_buffer(&d, m->receive ? "recvBuf" : "sendBuf", m->handed, m->bytes))
             m->buffer = device_address(m->handed);
-        if (!d.result && !m->receive && m->bytes > PAIR_SMALL && !c->one_process && !share_possible(m->handed))
+        if (!d.result && !m->receive && m->bytes > PAIR_SMALL && !c->one_process && !reachable(m->handed, m->bytes))
             m->staged_handed = stand_in(&d, m->bytes, &m->staged);
     }
     if (!d.result) {

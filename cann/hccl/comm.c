@@ -22,6 +22,7 @@
 #include "meet.h"
 #include "net.h"
 #include "settings.h"
+#include "window.h"
 
 enum { VERSION = 1 };
 
@@ -381,6 +382,7 @@ HcclResult comm_destroy(HcclComm handle)
                          "never made).",
                          handle);
     atomic_store(&c->destroyed, true);
+    window_forget(c);
     comm_put(c);
     return HCCL_SUCCESS;
 }

@@ -111,6 +111,26 @@ HcclResult HcclCommInitRootInfo(uint32_t nRanks, const HcclRootInfo *rootInfo, u
     return HcclCommInitRootInfoConfig(nRanks, rootInfo, rank, NULL, comm);
 }
 
+/* name: how errors call the table. */
+static HcclResult join_by_table(const struct table *table, const char *name, uint32_t rank,
+                                const HcclCommConfig *config, HcclComm *comm)
+{
+    struct comm_options options = {.size = table->ranks, .rank = rank};
+    HCCL_TRY(read_config(config, &options));
+    struct rank_info mine;
+    int32_t device = 0;
+    HCCL_TRY(comm_describe(&options, &mine, &device));
+    if (mine.device != table->device)
+        return hccl_fail(HCCL_E_PARA, EI_CLUSTER "rank %u is on device %d in %s, the current device is %d.", rank,
+                         table->device, name, mine.device);
+    struct meet_address address;
+    uint16_t port = settings_table_port();
+    meet_describe(table->root_ip, port, table->secret, &address);
+    if (rank == 0)
+        HCCL_TRY(meet_open(table->root_ip, port, table->secret, &address));
+    return join(&address, &options, comm);
+}
+
 HcclResult HcclCommInitClusterInfoConfig(const char *clusterInfo, uint32_t rank, HcclCommConfig *config, HcclComm *comm)
 {
     CHECK_POINTER(clusterInfo);
@@ -120,20 +140,21 @@ HcclResult HcclCommInitClusterInfoConfig(const char *clusterInfo, uint32_t rank,
     HCCL_TRY(settings_check());
     struct table table;
     HCCL_TRY(table_read(clusterInfo, rank, &table));
-    struct comm_options options = {.size = table.ranks, .rank = rank};
-    HCCL_TRY(read_config(config, &options));
-    struct rank_info mine;
-    int32_t device = 0;
-    HCCL_TRY(comm_describe(&options, &mine, &device));
-    if (mine.device != table.device)
-        return hccl_fail(HCCL_E_PARA, EI_CLUSTER "rank %u is on device %d in %s, the current device is %d.", rank,
-                         table.device, clusterInfo, mine.device);
-    struct meet_address address;
-    uint16_t port = settings_table_port();
-    meet_describe(table.root_ip, port, table.secret, &address);
-    if (rank == 0)
-        HCCL_TRY(meet_open(table.root_ip, port, table.secret, &address));
-    return join(&address, &options, comm);
+    return join_by_table(&table, clusterInfo, rank, config, comm);
+}
+
+HcclResult HcclCommInitClusterInfoMemConfig(const char *rankTableString, uint32_t rank, HcclCommConfig *config,
+                                            HcclComm *comm)
+{
+    static const char name[] = "the rank table";
+    CHECK_POINTER(rankTableString);
+    CHECK_POINTER(comm);
+    if (entry_check())
+        return HCCL_E_RUNTIME;
+    HCCL_TRY(settings_check());
+    struct table table;
+    HCCL_TRY(table_parse(rankTableString, name, rank, &table));
+    return join_by_table(&table, name, rank, config, comm);
 }
 
 HcclResult HcclCommInitClusterInfo(const char *clusterInfo, uint32_t rank, HcclComm *comm)

@@ -115,12 +115,9 @@ static HcclResult parse(const char *text, const char *path, uint32_t rank, struc
     return found ? HCCL_SUCCESS : wrong(path, "is not in the table", "this rank");
 }
 
-HcclResult table_read(const char *path, uint32_t rank, struct table *t)
+HcclResult table_parse(const char *text, const char *path, uint32_t rank, struct table *t)
 {
     *t = (struct table){0};
-    char *text = read_file(path);
-    if (!text)
-        return HCCL_E_PARA;
     size_t at = 0;
     uint8_t *seen = NULL;
     HcclResult result;
@@ -133,6 +130,13 @@ HcclResult table_read(const char *path, uint32_t rank, struct table *t)
         t->secret[0] = (t->secret[0] ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
     t->secret[1] = ~t->secret[0] * UINT64_C(0x9e3779b97f4a7c15);
     free(seen);
+    return result;
+}
+
+HcclResult table_read(const char *path, uint32_t rank, struct table *t)
+{
+    char *text = read_file(path);
+    HcclResult result = text ? table_parse(text, path, rank, t) : HCCL_E_PARA;
     free(text);
     return result;
 }

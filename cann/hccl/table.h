@@ -21,6 +21,8 @@ struct table {
     uint64_t secret[2]; /* made from the text: the same for all who read the same table */
 };
 
+/* text: the table; path: how errors call it. */
+HcclResult table_parse(const char *text, const char *path, uint32_t rank, struct table *table);
 HcclResult table_read(const char *path, uint32_t rank, struct table *table);
 
 #endif

@@ -119,6 +119,10 @@ int share_export(const void *address, size_t bytes, struct share *share) DOOR(sh
 bool share_possible(const void *address) DOOR(share_possible); /* false: mapped or imported memory */
 int share_import(const struct share *share, void **address) DOOR(share_import);
 void share_release(const struct share *share) DOOR(share_release);
+/* Like share_export, for memory inside one mapping (aclrtMapMem): the physical memory lives until share_drop(). */
+int share_hold(const void *address, size_t bytes, struct share *share, void **hold) DOOR(share_hold);
+void share_drop(void *hold) DOOR(share_drop);
+bool addresses_reserved(const void *base, size_t bytes) DOOR(addresses_reserved); /* lie in one reserved range */
 
 /* ---- tracing (trace.h; the records: anynpu/trace.h) ---- */
 /* What is being recorded, a set of 1 << enum anynpu_trace_kind; 0: nothing. */

@@ -29,7 +29,7 @@ struct physical {
     int fd;         /* of the memfd; owned unless block */
     uint64_t offset;
     size_t size;
-    uint32_t maps;
+    uint32_t maps;         /* and collectives that hold it */
     bool freed;            /* the client's handle has ended */
     struct record *record; /* export */
     int record_fd;
@@ -330,6 +330,12 @@ static struct map **find_map(struct reserved *r, const char *p)
     return m;
 }
 
+/* Under lock: one use less; the memory, when it must be destroyed now. */
+static struct physical *put_locked(struct physical *m)
+{
+    return --m->maps == 0 && m->freed ? m : NULL;
+}
+
 aclError aclrtUnmapMem(void *virPtr)
 {
     CHECK_ARG(virPtr);
@@ -342,8 +348,7 @@ aclError aclrtUnmapMem(void *virPtr)
         *p = map->next;
         range_remove(map->base, map->memory->device < 0 ? RANGE_HOST : RANGE_DEVICE);
         unmap_pages(map->base + r->usable, map->size);
-        if (--map->memory->maps == 0 && map->memory->freed)
-            unused = map->memory;
+        unused = put_locked(map->memory);
     }
     pthread_mutex_unlock(&lock);
     if (!map)
@@ -352,6 +357,52 @@ aclError aclrtUnmapMem(void *virPtr)
     if (unused)
         destroy(unused);
     return ACL_SUCCESS;
+}
+
+bool addresses_reserved(const void *base, size_t bytes)
+{
+    const char *p = base;
+    pthread_mutex_lock(&lock);
+    struct reserved *r = *find_reserved(p);
+    bool inside = r && bytes <= (size_t)(r->base + r->size - p);
+    pthread_mutex_unlock(&lock);
+    return inside;
+}
+
+int share_hold(const void *address, size_t bytes, struct share *share, void **hold)
+{
+    const char *p = address;
+    struct physical *m = NULL;
+    size_t offset = 0;
+    TRY(entry_check());
+    pthread_mutex_lock(&lock);
+    struct reserved *r = *find_reserved(p);
+    for (struct map *map = r ? r->maps : NULL; map && !m; map = map->next)
+        if (map->memory->block && p >= map->base && p < map->base + map->size &&
+            bytes <= (size_t)(map->base + map->size - p)) {
+            m = map->memory;
+            m->maps++;
+            offset = (size_t)(p - map->base);
+        }
+    pthread_mutex_unlock(&lock);
+    if (!m)
+        return fail(ACL_ERROR_RT_PARAM_INVALID, "%zu bytes at %p do not lie in one mapping of device memory", bytes,
+                    address);
+    struct device *d = device_get(m->device);
+    *share = (struct share){.pid = (int32_t)getpid(), .bytes = bytes, .device = d ? d->physical : 0};
+    memory_file(m->block, &share->fd, &share->offset, &share->capacity);
+    share->offset += offset;
+    *hold = m;
+    return ACL_SUCCESS;
+}
+
+void share_drop(void *hold)
+{
+    pthread_mutex_lock(&lock);
+    struct physical *unused = put_locked(hold);
+    pthread_mutex_unlock(&lock);
+    if (unused)
+        destroy(unused);
 }
 
 aclError aclrtMemSetAccess(void *virPtr, size_t size, aclrtMemAccessDesc *desc, size_t count)

@@ -25,6 +25,24 @@ static void by_table(void)
     }
 }
 
+/* The table in memory, with a configuration. */
+static void by_text(void)
+{
+    struct world w = world_begin();
+    HcclCommConfig config;
+    HcclCommConfigInit(&config);
+    strcpy(config.hcclCommName, "from text");
+    OK(HcclCommInitClusterInfoMemConfig(getenv("TEST_TEXT"), w.rank, &config, &w.comm));
+    char name[COMM_NAME_MAX_LENGTH];
+    OK(HcclGetCommName(w.comm, name));
+    CHECK(strcmp(name, "from text") == 0);
+    check_sum(w.comm, w.stream, (float)w.size);
+    OK(HcclCommDestroy(w.comm));
+    CHECK_EQ(HcclCommInitClusterInfoMemConfig("{", w.rank, &config, &w.comm), HCCL_E_PARA);
+    CHECK_TEXT(aclGetRecentErrMsg(), "the rank table is not JSON at character");
+    CHECK_EQ(HcclCommInitClusterInfoMemConfig(NULL, w.rank, &config, &w.comm), HCCL_E_PTR);
+}
+
 static void wrong_table(void)
 {
     HcclComm comm;
@@ -122,15 +140,19 @@ int main(int argc, char **argv)
 {
     child_main(argc, argv,
                (struct part[]){{"by_table", by_table},
+                               {"by_text", by_text},
                                {"wrong_table", wrong_table},
                                {"by_config", by_config},
                                {"names_differ", names_differ},
                                {NULL, NULL}});
-    char env[256];
-    const char *path = write_table(
+    char env[512];
+    static const char table[] =
         "{\"status\": \"completed\", \"version\": \"1.0\", \"server_count\": \"1\", \"server_list\": [{\"server_id\": "
         "\"node_0\", \"device\": [{\"device_id\": \"0\", \"device_ip\": \"192.168.1.8\", \"rank_id\": \"0\"}, "
-        "{\"device_id\": \"1\", \"device_ip\": \"192.168.1.9\", \"rank_id\": 1}]}]}");
+        "{\"device_id\": \"1\", \"device_ip\": \"192.168.1.9\", \"rank_id\": 1}]}]}";
+    snprintf(env, sizeof env, "TEST_TEXT=%s\nHCCL_IF_BASE_PORT=%d", table, 20000 + (int)getpid() % 20000);
+    CHECK_EQ(ranks_run("by_text", 2, env), 0);
+    const char *path = write_table(table);
     snprintf(env, sizeof env, "TEST_TABLE=%s\nHCCL_IF_BASE_PORT=%d", path, 20000 + (int)getpid() % 20000);
     CHECK_EQ(ranks_run("by_table", 2, env), 0);
     check_wrong(NULL, "(EI0004): path /nowhere/table.json is not a valid real path");

@@ -33,6 +33,9 @@ ACL_FUNC_VISIBILITY HcclResult HcclCommInitRootInfoConfig(uint32_t nRanks, const
 ACL_FUNC_VISIBILITY HcclResult HcclCommInitClusterInfo(const char *clusterInfo, uint32_t rank, HcclComm *comm);
 ACL_FUNC_VISIBILITY HcclResult HcclCommInitClusterInfoConfig(const char *clusterInfo, uint32_t rank,
                                                              HcclCommConfig *config, HcclComm *comm);
+/* The same with the table itself instead of its path. */
+ACL_FUNC_VISIBILITY HcclResult HcclCommInitClusterInfoMemConfig(const char *rankTableString, uint32_t rank,
+                                                                HcclCommConfig *config, HcclComm *comm);
 
 /* All ranks in this process: rank i on device devices[i]. */
 ACL_FUNC_VISIBILITY HcclResult HcclCommInitAll(uint32_t ndev, int32_t *devices, HcclComm *comms);
@@ -92,6 +95,7 @@ static inline void HcclCommConfigInit(HcclCommConfig *config)
     config->hcclRetryParams[0] = 0;
     config->hcclBufferName[0] = 0;
     config->hcclQos = HCCL_COMM_QOS_CONFIG_NOT_SET;
+    config->hcclSymWinMaxMemSizePerRank = HCCL_DEFAULT_SYMMETRIC_MEMORY_STRIDE;
 }
 
 /* ---- collectives ---- */
@@ -132,6 +136,29 @@ ACL_FUNC_VISIBILITY HcclResult HcclAlltoAllV(const void *sendBuf, const void *se
 ACL_FUNC_VISIBILITY HcclResult HcclAlltoAllVC(const void *sendBuf, const void *sendCountMatrix, HcclDataType sendType,
                                               const void *recvBuf, HcclDataType recvType, HcclComm comm,
                                               aclrtStream stream);
+
+/* ---- mapped memory ---- */
+
+/* Memory of aclrtMalloc is always used in place. Memory that was mapped (aclrtMapMem) goes through a copy, unless it
+ * lies in one activated piece or symmetric window: then it is used in place too, by every communicator of the process.
+ *
+ * A range is reserved addresses (aclrtReserveMemAddress) that pieces may be activated in; alignment, offset and flags
+ * must be 0, and handle what is mapped at virPtr. A piece is deactivated as a whole, when no collective uses it any
+ * more; then it may be unmapped. */
+ACL_FUNC_VISIBILITY HcclResult HcclCommSetMemoryRange(HcclComm comm, void *baseVirPtr, size_t size, size_t alignment,
+                                                      uint64_t flags);
+ACL_FUNC_VISIBILITY HcclResult HcclCommUnsetMemoryRange(HcclComm comm, void *baseVirPtr);
+ACL_FUNC_VISIBILITY HcclResult HcclCommActivateCommMemory(HcclComm comm, void *virPtr, size_t size, size_t offset,
+                                                          aclrtDrvMemHandle handle, uint64_t flags);
+ACL_FUNC_VISIBILITY HcclResult HcclCommDeactivateCommMemory(HcclComm comm, void *virPtr);
+
+/* A window onto device memory, mapped or allocated; flag: HCCL_WIN_COLL_SYMMETRIC. SymWinGet: the window that holds
+ * [ptr, ptr + size), and where in it that begins. */
+ACL_FUNC_VISIBILITY HcclResult HcclCommSymWinRegister(HcclComm comm, void *addr, uint64_t size,
+                                                      HcclCommSymWindow *winHandle, uint32_t flag);
+ACL_FUNC_VISIBILITY HcclResult HcclCommSymWinDeregister(HcclCommSymWindow winHandle);
+ACL_FUNC_VISIBILITY HcclResult HcclCommSymWinGet(HcclComm comm, void *ptr, size_t size, HcclCommSymWindow *winHandle,
+                                                 size_t *offset);
 
 /* ---- between two ranks ---- */
 

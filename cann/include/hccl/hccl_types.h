@@ -45,6 +45,14 @@ typedef enum {
 /* A rank's handle of a communicator. */
 typedef void *HcclComm;
 
+/* A rank's handle of symmetric memory. */
+typedef void *CommSymWindow;
+typedef CommSymWindow HcclCommSymWindow;
+typedef enum {
+    HCCL_WIN_DEFAULT = 0, /* not offered */
+    HCCL_WIN_COLL_SYMMETRIC = 1,
+} symmetricMemoryFlag;
+
 typedef enum {
     HCCL_REDUCE_SUM = 0,
     HCCL_REDUCE_PROD = 1,
@@ -109,6 +117,7 @@ typedef struct HcclRootInfoDef {
 #define HCCL_COMM_SERVICE_LEVEL_CONFIG_NOT_SET 0xffffffffu
 #define HCCL_COMM_EXECTIMEOUT_CONFIG_NOT_SET   (-1)
 #define HCCL_COMM_QOS_CONFIG_NOT_SET           0xffffffffu
+#define HCCL_DEFAULT_SYMMETRIC_MEMORY_STRIDE   16ull
 
 /* Begin with HcclCommConfigInit(). Older clients pass a shorter one, which its header says. */
 typedef struct HcclCommConfigDef {
@@ -129,6 +138,7 @@ typedef struct HcclCommConfigDef {
     char hcclRetryParams[HCCL_COMM_RETRY_PARAMS_MAX_LENGTH];
     char hcclBufferName[BUFFER_NAME_MAX_LENGTH];
     uint32_t hcclQos;
+    uint64_t hcclSymWinMaxMemSizePerRank; /* GB of addresses */
 } HcclCommConfig;
 
 /* Bits of HcclGetCommConfigCapability(). */
@@ -174,7 +184,7 @@ HCCL_STATIC_ASSERT(offsetof(HcclCommConfig, hcclOpExpansionMode) == 288, "HcclCo
 HCCL_STATIC_ASSERT(offsetof(HcclCommConfig, hcclJobID) == 304, "HcclCommConfig");
 HCCL_STATIC_ASSERT(offsetof(HcclCommConfig, hcclExecTimeOut) == 316, "HcclCommConfig");
 HCCL_STATIC_ASSERT(offsetof(HcclCommConfig, hcclQos) == 2228, "HcclCommConfig");
-HCCL_STATIC_ASSERT(sizeof(HcclCommConfig) == 2232, "HcclCommConfig");
+HCCL_STATIC_ASSERT(sizeof(HcclCommConfig) == 2240, "HcclCommConfig");
 #undef HCCL_STATIC_ASSERT
 
 #ifdef __cplusplus
