@@ -8,6 +8,7 @@ isinstance(x, torch.npu.FloatTensor) asks for a dense NPU tensor of that dtype; 
 from typing import Any
 
 import torch
+from torch._utils import classproperty
 from torch.storage import _LegacyStorage, _warn_typed_storage_removal
 
 _NAMES = {
@@ -63,13 +64,13 @@ class _TensorType(type):
 
 def _storage_class(name: str, dtype: torch.dtype) -> type:
     class Storage(_LegacyStorage):
-        @property
-        def dtype(self) -> torch.dtype:
+        @classproperty
+        def dtype(cls) -> torch.dtype:  # noqa: N805
             _warn_typed_storage_removal()
-            return self._dtype
+            return dtype
 
-        @property
-        def _dtype(self) -> torch.dtype:
+        @classproperty
+        def _dtype(cls) -> torch.dtype:  # noqa: N805
             return dtype
 
         @classmethod

@@ -23,7 +23,7 @@ class Stream(torch.Stream):
     """A stream of an NPU.
 
     Args:
-        device: index, "npu:1" or torch.device; None or a negative index means the current device.
+        device: index, "npu:1" or torch.device; None, a negative index or any float means the current device.
         priority: 0, or negative for more important ones.
         stream_id, device_index, device_type: together wrap a stream that exists.
     """
@@ -32,7 +32,7 @@ class Stream(torch.Stream):
         _lazy_init()
         if "stream_id" in kwargs:
             return super().__new__(cls, **kwargs)
-        index = -1 if device is None else _get_device_index(device, optional=True)
+        index = -1 if device is None or isinstance(device, float) else _get_device_index(device, optional=True)
         if index < 0:
             index = _C._npu_getDevice()
         with device_context(index):
