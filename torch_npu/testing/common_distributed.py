@@ -85,7 +85,7 @@ def with_comms(func: Callable) -> Callable:
 
 @contextmanager
 def _dynamo_dist_per_rank_init(rank: int, world_size: int, init_pg_: bool = True) -> Iterator[None]:
-    """A rank of a test of torch.compile: its device, its process group (unless init_pg_ is False), and nothing compiled before."""
+    """A rank of a test of torch.compile: its device, its process group (if init_pg_), and nothing compiled before."""
 
     def forget() -> None:
         torch._dynamo.reset()
