@@ -16,11 +16,13 @@ from . import (
     activation,
     attention,
     basic,
+    boxes,
     conv,
     dropout,
     formats,
     grouped,
     infer_attention,
+    losses,
     moe,
     norm,
     optimizer,
@@ -31,8 +33,8 @@ from . import (
 )
 
 _FAMILIES = (
-    activation, attention, basic, conv, dropout, formats, grouped, infer_attention, moe,
-    norm, optimizer, quant, rotary, shape, vision,
+    activation, attention, basic, boxes, conv, dropout, formats, grouped, infer_attention,
+    losses, moe, norm, optimizer, quant, rotary, shape, vision,
 )  # fmt: skip
 _library = torch.library.Library("npu", "DEF")
 
