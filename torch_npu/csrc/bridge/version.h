@@ -65,3 +65,32 @@ namespace npu
 using at::DimnameList; // the macros of autocast's lists use the name bare
 }
 #endif
+
+#ifdef NPU_GROUPS // process groups, whose headers the rest does without
+#include <string>
+#include <vector>
+
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+
+#if TORCH_VERSION_MINOR < 13
+namespace c10d
+{
+using PreMulSumSupplement = NCCLPreMulSumSupplement;
+}
+#endif
+
+namespace npu
+{
+#if TORCH_VERSION_MINOR >= 12
+using BackendOptions = c10d::Backend::Options;
+constexpr auto REDUCE_SCATTER_TENSORS = c10d::OpType::REDUCE_SCATTER_TENSOR_COALESCED;
+#else
+struct BackendOptions : c10d::Backend::Options { // which members came with 2.8
+    using Options::Options;
+    std::string group_name;
+    std::vector<uint64_t> global_ranks_in_group;
+};
+constexpr auto REDUCE_SCATTER_TENSORS = c10d::OpType::COALESCED;
+#endif
+} // namespace npu
+#endif

@@ -146,12 +146,12 @@ WorkPtr ProcessGroupHCCL::reduce_scatter_tensor_coalesced(Tensors &outputs, Tens
         check_scatter_sizes(outputs[i], inputs[i], size_);
         Reduction(opts.reduceOp, as_real(inputs[i]).scalar_type(), size_);
     }
-    return run({OpType::REDUCE_SCATTER_TENSOR_COALESCED, "hccl:reduce_scatter_tensor_coalesced", async_of(opts),
-                timeout_of(opts.timeout)},
-               device, inputs, outputs, [&](const Ready &r) {
-                   for (size_t i = 0; i < inputs.size(); i++)
-                       reduce_scatter_one(outputs[i], inputs[i], opts.reduceOp, size_, r.comm, r.stream);
-               });
+    return run(
+        {REDUCE_SCATTER_TENSORS, "hccl:reduce_scatter_tensor_coalesced", async_of(opts), timeout_of(opts.timeout)},
+        device, inputs, outputs, [&](const Ready &r) {
+            for (size_t i = 0; i < inputs.size(); i++)
+                reduce_scatter_one(outputs[i], inputs[i], opts.reduceOp, size_, r.comm, r.stream);
+        });
 }
 
 static void reduce_scatter_v(const at::Tensor &given_output, const at::Tensor &flat_input,

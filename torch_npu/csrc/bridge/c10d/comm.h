@@ -14,6 +14,7 @@
 #include <variant>
 
 #include "../device.h"
+#include "../version.h"
 #include "hccl.h"
 
 namespace npu
@@ -39,9 +40,9 @@ class DeviceEvent
     bool timed;
 };
 
-struct GroupOptions : c10d::Backend::Options {
+struct GroupOptions : BackendOptions {
     using Value = std::variant<int64_t, std::string>;
-    explicit GroupOptions(bool high_priority = false) : Options("hccl"), is_high_priority_stream(high_priority)
+    explicit GroupOptions(bool high_priority = false) : BackendOptions("hccl"), is_high_priority_stream(high_priority)
     {
     }
     bool is_high_priority_stream;

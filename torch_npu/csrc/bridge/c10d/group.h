@@ -105,7 +105,7 @@ class ProcessGroupHCCL : public c10d::Backend
     c10d::ErrorType getError() override;
     void abort() override;    // at once; peers find out by themselves
     void shutdown() override; // after what is under way
-    void setGroupUid(const std::string &uid) override;
+    void setGroupUid(const std::string &uid) OVERRIDE_2_12;
 
     std::string comm_name(int device, bool make); // HCCL's name of the group's communicator, "" when there is none
     void reopen();                                // forgets failed communicators; the next operation opens new ones
