@@ -77,6 +77,9 @@ def _npu_memoryStats(device: int) -> dict[str, Any]:
     num_alloc_retries num_ooms num_sync_all_streams num_device_alloc num_device_free oversize_allocations oversize_segments
     max_split_size."""
 
+def _npu_change_data_ptr(dst: torch.Tensor, src: torch.Tensor, index: int) -> int:
+    """dst's storage becomes the memory of src's from element `index` on, and keeps it alive; 0."""
+
 def _npu_hostMemoryStats() -> dict[str, Any]: ...
 def _npu_resetPeakMemoryStats(device: int) -> None: ...
 def _npu_resetAccumulatedMemoryStats(device: int) -> None: ...

@@ -10,7 +10,7 @@ from types import ModuleType
 import torch
 from torch.utils import backend_registration
 
-from . import _fake, _modules, _replicas, _saving
+from . import _fake, _replicas, _saving
 
 UNSUPPORTED_DTYPES = [torch.quint8, torch.quint4x2, torch.quint2x4, torch.qint32, torch.qint8]
 """Dtypes whose storages cannot be moved by TypedStorage.npu(): the quantised ones."""
@@ -29,7 +29,6 @@ def register(module: ModuleType) -> None:
         )
         torch.nn.parameter.UninitializedTensorMixin._allowed_methods.append(torch.Tensor.npu)
     _fake.install()
-    _modules.install()
     _replicas.install()
     _saving.install()
     _alias_submodules(module)

@@ -57,13 +57,28 @@ def test_parameters_stay_the_same_objects():
     assert [p.grad is not None for p in net.parameters()] == grads and net[0].weight.grad.device.type == "cpu"
 
 
-def test_a_module_that_cannot_keep_its_parameters_still_moves():
+def test_parameters_stay_under_weak_references():
     import weakref
 
     net = torch.nn.Linear(3, 3)
     reference = weakref.ref(net.weight)
     net.npu()
-    assert net.weight.is_npu and reference() is not None
+    assert net.weight.is_npu and reference() is net.weight
+
+
+def test_data_of_another_device():
+    weight = torch.nn.Parameter(torch.zeros(2, 3))
+    view = weight.detach()
+    weight.data = torch.ones(4, dtype=torch.int8, device="npu").half()
+    assert weight.is_npu and weight.shape == (4,) and weight.dtype == torch.half and not view.is_npu
+    weight.sum().backward()
+    weight.grad = None
+    weight.data = torch.zeros(2)
+    weight.sum().backward()
+    assert weight.device.type == weight.grad.device.type == "cpu"
+    for other in (torch.zeros(2, device="meta"), torch.zeros(2).to_sparse(), torch.zeros(2, device="npu").to_sparse()):
+        with pytest.raises(RuntimeError, match="incompatible tensor type"):
+            weight.data = other
 
 
 @pytest.mark.parametrize("dtype", EVERY)

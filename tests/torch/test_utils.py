@@ -98,3 +98,30 @@ def test_hccl_can_be_asked_for():
     from torch_npu.distributed import is_hccl_available
 
     assert is_hccl_available() in (True, False)
+
+
+def test_data_pointer_into_another_storage():
+    import torch_npu
+
+    whole = torch.arange(8.0, device="npu")
+    part = torch.zeros(2, 2, device="npu")
+    view = part.view(-1)
+    assert torch_npu.npu_change_data_ptr(part, whole, 2) == 0
+    assert view.tolist() == [2, 3, 4, 5] and torch_npu.get_storage_size(part) == 4 and torch_npu.get_storage_size(whole) == 8
+    part += 10
+    assert whole.tolist() == [0, 1, 12, 13, 14, 15, 6, 7]
+    del whole
+    assert view.tolist() == [12, 13, 14, 15]  # the memory lives on
+    whole = torch.zeros(8, device="npu")
+    bad = [
+        (torch.zeros(2, device="npu").half(), whole, 0, "same dtype"),
+        (part.int(), whole.int(), 0, "float32, float16 or bfloat16"),
+        (part, whole.cpu(), 0, "on one NPU"),
+        (part, whole, 5, "Offsets overflow"),
+        (part, whole, -1, "Offsets overflow"),
+        (part, whole, 2**62, "Offsets overflow"),
+    ]
+    for dst, src, index, text in bad:
+        with pytest.raises(RuntimeError, match=text):
+            torch_npu.npu_change_data_ptr(dst, src, index)
+    assert view.tolist() == [12, 13, 14, 15]

@@ -8,6 +8,9 @@ from enum import IntEnum
 import torch
 from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
+import torch_npu
+
+from ..utils._error_code import ErrCode, pta_error
 
 
 class Format(IntEnum):
@@ -71,6 +74,41 @@ def npu_format_cast_(self: Tensor, acl_format: int | Tensor) -> Tensor:
     return self
 
 
+def get_storage_size(self: Tensor) -> int:
+    """Elements that the tensor's storage has room for."""
+    return self.untyped_storage().nbytes() // self.element_size()
+
+
+def npu_change_data_ptr(dst: Tensor, src: Tensor, index: int) -> int:
+    """Puts the storage of dst, and all its views, into that of src, from element `index` on. What dst held is dropped.
+
+    Args:
+        dst, src: NPU tensors of one dtype: float32, float16 or bfloat16.
+
+    Returns:
+        0.
+
+    Raises:
+        RuntimeError: other tensors, or dst's storage does not fit there.
+    """
+    if dst.device != src.device or dst.device.type != "npu":
+        raise RuntimeError(
+            f"Expect src and dst tensors on one NPU, got: src on {src.device}, dst on {dst.device}" + pta_error(ErrCode.VALUE)
+        )
+    if src.dtype != dst.dtype:
+        raise RuntimeError(
+            f"Expect src and dst tensors having the same dtype, got: src with dtype {src.dtype}, dst with dtype {dst.dtype}"
+            + pta_error(ErrCode.TYPE)
+        )
+    if src.dtype not in (torch.float32, torch.float16, torch.bfloat16):
+        raise RuntimeError(
+            f"Only supports src and dst tensors with dtype float32, float16 or bfloat16, got: {src.dtype}"
+            + pta_error(ErrCode.TYPE)
+        )
+    return torch_npu._C._npu_change_data_ptr(dst, src, index)
+
+
 # Tags belong to Python tensors, so these are functions rather than dispatcher operators.
 OPERATORS: dict[str, object] = {}
-FUNCTIONS = {f.__name__: f for f in (Format, get_npu_format, npu_format_cast, npu_format_cast_)}
+_ALL = (Format, get_npu_format, get_storage_size, npu_change_data_ptr, npu_format_cast, npu_format_cast_)
+FUNCTIONS = {f.__name__: f for f in _ALL}

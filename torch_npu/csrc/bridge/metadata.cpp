@@ -203,8 +203,21 @@ static void record_stream(Tensor &self, c10::Stream stream)
     memory_record_stream(self.storage().data_ptr(), stream);
 }
 
+// Whether `self.data = from` may change self's device: dense tensors of the CPU and the NPU take each other's place, as those
+// of the CPU and CUDA do. So a module moved by .npu() keeps its Parameter objects, which an optimizer may know already.
+static bool same_kind_of_tensor(const Tensor &self, const Tensor &from)
+{
+    constexpr c10::DispatchKeySet places({c10::BackendComponent::CPUBit, c10::BackendComponent::PrivateUse1Bit});
+    auto dense = [](c10::DispatchKeySet keys) {
+        return keys.has_any(c10::DispatchKeySet(c10::DispatchKey::Dense)) && keys.has_any(places);
+    };
+    c10::DispatchKeySet target = self.key_set(), source = from.key_set();
+    return self.unsafeGetTensorImpl()->has_compatible_shallow_copy_type(source) || (dense(target) && dense(source));
+}
+
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)
 {
+    m.impl("_has_compatible_shallow_copy_type", TORCH_FN(same_kind_of_tensor));
     m.impl("empty.memory_format", TORCH_FN(empty));
     m.impl("empty_strided", TORCH_FN(empty_strided));
     m.impl("_efficientzerotensor", TORCH_FN(efficientzerotensor));

@@ -2,6 +2,7 @@
 // The part of torch_npu._C for memory: figures, history, what is told when it is out, and sharing between processes;
 // documented in torch_npu/_C.pyi. Everything that may wait gives the GIL back meanwhile.
 #include <torch/csrc/Storage.h>
+#include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/profiler/combined_traceback.h>
 
 #include <cstring>
@@ -361,6 +362,28 @@ PyObject *open_shared_storage(PyObject *args)
                                                            storage_of(counters), (size_t)slot)));
 }
 
+// dst's storage becomes the part of src's that begins at element `index`; src's memory lives as long as dst's storage.
+PyObject *change_data_ptr(PyObject *args)
+{
+    PyObject *dst_object, *src_object;
+    Py_ssize_t index;
+    parse(args, "OOn", &dst_object, &src_object, &index);
+    TORCH_CHECK_TYPE(THPVariable_Check(dst_object) && THPVariable_Check(src_object), "expected two tensors");
+    c10::Storage dst = THPVariable_Unpack(dst_object).storage(), src = THPVariable_Unpack(src_object).storage();
+    size_t element = THPVariable_Unpack(src_object).element_size();
+    TORCH_CHECK(index >= 0 && (size_t)index <= src.nbytes() / element &&
+                    dst.nbytes() <= src.nbytes() - (size_t)index * element,
+                "Offsets overflow, got: offset(index) ", index, ", dst storage size ", dst.nbytes(),
+                " bytes, src storage size ", src.nbytes(), " bytes", error_suffix(Module::PTA, Kind::PARAM));
+    if (dst.is_alias_of(src))
+        return PyLong_FromLong(0);
+    void *data = static_cast<char *>(src.mutable_data()) + (size_t)index * element;
+    c10::Device device = src.device();
+    auto drop = [](void *kept) { delete static_cast<c10::Storage *>(kept); };
+    dst.set_data_ptr(c10::DataPtr(data, new c10::Storage(std::move(src)), drop, device));
+    return PyLong_FromLong(0);
+}
+
 } // namespace
 
 PyMethodDef npu::memory_methods[] = {
@@ -381,6 +404,7 @@ PyMethodDef npu::memory_methods[] = {
     {"_npu_npuCachingAllocator_raw_delete", entry<raw_delete>, METH_VARARGS, nullptr},
     {"_npu_npuCachingAllocator_set_allocator_settings", entry<allocator_settings>, METH_VARARGS, nullptr},
     {"_npu_getAllocatorBackend", entry<allocator_backend>, METH_VARARGS, nullptr},
+    {"_npu_change_data_ptr", entry<change_data_ptr>, METH_VARARGS, nullptr},
     {"_npu_share_storage", entry<share_storage>, METH_VARARGS, nullptr},
     {"_npu_unshare_storage", entry<unshare_storage>, METH_VARARGS, nullptr},
     {"_npu_open_shared_storage", entry<open_shared_storage>, METH_VARARGS, nullptr},
