@@ -124,3 +124,22 @@ def test_state_can_be_set():
 def test_the_overflow_flag_of_a_scaler_is_refused():
     with pytest.raises(RuntimeError, match="please use npu_check_overflow"):
         torch.npu.amp.GradScaler().get_npu_overflow_flag()
+
+
+def test_all_optimizers_skip_after_one_found_inf(capsys):
+    first, second = (torch.nn.Parameter(torch.ones(2, device="npu")) for _ in range(2))
+    optimizers = [torch.optim.SGD([p], lr=0.1) for p in (first, second)]
+    scaler = torch.npu.amp.GradScaler(init_scale=4.0)
+    for broken in (True, False):
+        scaler.scale(first.sum() + second.sum()).backward()
+        if broken:
+            first.grad.fill_(float("inf"))
+        scaler.unscale_(optimizers[0])
+        scaler.step(optimizers[1])
+        scaler.step(optimizers[0])
+        scaler.update()
+        assert second.tolist() == first.tolist() == pytest.approx([1, 1] if broken else [0.9, 0.9])
+        assert scaler.get_scale() == 2.0
+        assert capsys.readouterr().out == "Gradient overflow. Skipping step\n" * 2 * broken
+        for optimizer in optimizers:
+            optimizer.zero_grad()

@@ -11,7 +11,8 @@ __all__ = ["GradScaler"]
 
 
 class GradScaler(torch.amp.GradScaler):
-    """torch.amp.GradScaler("npu", …): scales the loss, skips a step with inf or NaN gradients and lowers the scale then.
+    """torch.amp.GradScaler("npu", …): scales the loss, skips a step with inf or NaN gradients and lowers the scale
+    then. With several optimizers, all that step after the one where they were found skip.
 
     Args:
         init_scale: the first scale; a power of two keeps the scaling exact.
@@ -59,6 +60,14 @@ class GradScaler(torch.amp.GradScaler):
                 self.clear_npu_overflow_flag()
             self._flag_cleared = True
         return super().scale(outputs)
+
+    def _maybe_opt_step(self, optimizer: Any, optimizer_state: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        """The optimizer's step, unless one of those unscaled in this iteration had inf or NaN."""
+        found = (state["found_inf_per_device"].values() for state in self._per_optimizer_states.values())
+        if any(value.item() for values in found for value in values):
+            print("Gradient overflow. Skipping step")
+            return None
+        return optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: float | torch.Tensor | None = None) -> None:
         """Ends an iteration: adapts the scale to what the gradients were, or sets it to `new_scale`."""
