@@ -369,3 +369,60 @@ def test_lstm_in_both_directions():
     x = torch.randn(6, 2, 3)
     torch.testing.assert_close(layer.npu()(x.npu()).cpu(), reference(x)[0], rtol=1e-4, atol=1e-5)
     torch.npu.utils.reset_cpu_fallback_count()  # LSTM has no kernel of its own yet
+
+
+# ---- modules beside the public ones ----
+def test_batch_norms_that_count_in_int32():
+    shapes = {1: (4, 3, 5), 2: (4, 3, 5, 2), 3: (4, 3, 5, 2, 2)}
+    for dims, shape in shapes.items():
+        ours = getattr(module, f"FastBatchNorm{dims}d")(3).npu()
+        theirs = getattr(torch.nn, f"BatchNorm{dims}d")(3)
+        x = torch.randn(shape)
+        for _ in range(2):
+            torch.testing.assert_close(ours(x.npu()).cpu(), theirs(x), rtol=1e-5, atol=1e-5)
+        assert ours.num_batches_tracked.dtype == torch.int32 and ours.num_batches_tracked.item() == 2
+        torch.testing.assert_close(ours.running_var.cpu(), theirs.running_var)
+        with pytest.raises(ValueError, match="expected"):
+            ours(torch.ones(1, device="npu"))
+    assert module.FastBatchNorm2d(3, track_running_stats=False).num_batches_tracked is None
+    assert module.FastSyncBatchNorm(3, dtype=torch.half).weight.dtype == torch.half
+    assert module.DCNv2 is module.ModulatedDeformConv
+
+
+def test_registered_dropout():
+    dropout = module.NpuPreGenDropout(0.25)
+    x = torch.ones(1000, device="npu")
+    dropout.task_dict.clear()
+    with pytest.raises(RuntimeError, match=r"0.25 is not registered.*enable_dropout_ensemble"):
+        dropout(x)
+    module.NpuPreGenDropout.enable_dropout_ensemble(torch.nn.Linear(1, 1))
+    out = dropout(x)
+    assert set(out.unique().tolist()) == {0.0, out.max().item()} and 600 < out.count_nonzero().item() < 900
+    assert module.NpuPreGenDropout(0)(x) is not None and dropout.dropout_stream is not None
+    with pytest.raises(RuntimeError, match="input type error"):
+        dropout("x")
+
+
+def test_colour_jitter():
+    import numpy as np
+    from PIL import Image
+
+    picture = np.random.default_rng(0).integers(0, 256, (5, 4, 3), dtype=np.uint8)
+    same = module.FusedColorJitter()
+    assert repr(same) == "FusedColorJitter(brightness=None, contrast=None, saturation=None, hue=None)"
+    assert (same(picture) == picture).all() and (np.asarray(same(Image.fromarray(picture))) == picture).all()
+    half = module.FusedColorJitter(brightness=(0.5, 0.5))
+    assert abs(half(picture).astype(int) * 2 - picture).max() <= 1
+    grey = module.FusedColorJitter(saturation=(0, 0))(picture)
+    luma = picture @ np.array([0.299, 0.587, 0.114])
+    assert abs(grey - luma[..., None]).max() <= 1
+    around = module.FusedColorJitter(hue=(0.5, 0.5))
+    middle = np.full((1, 1, 3), 128, np.uint8) + np.array([20, 0, 0], np.uint8)
+    assert abs(around(around(middle)).astype(int) - middle).max() <= 1
+    flat = module.FusedColorJitter(contrast=(0, 0))(picture.astype(np.float32))
+    assert np.allclose(flat, 127.5)
+    for bad, kind in ((-1, ValueError), ((2, 1), ValueError), ("x", TypeError)):
+        with pytest.raises(kind, match="brightness"):
+            module.FusedColorJitter(brightness=bad)
+    with pytest.raises(ValueError, match="a picture is"):
+        same(picture[0])

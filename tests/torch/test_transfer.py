@@ -62,6 +62,7 @@ assert isinstance(s, torch.cuda.Stream) and isinstance(s, torch.Stream) and isin
 with torch.cuda.stream(s): x = torch.ones(4, device="cuda") * 2
 e.record(s); e.synchronize(); torch.cuda.current_stream().wait_stream(s); assert x.sum().item() == 8
 g = torch.Generator(device="cuda").manual_seed(3)
+assert torch.cuda.default_generators[0].device.type == "npu" and len(torch.cuda.default_generators) == torch.cuda.device_count()
 assert isinstance(g, torch.Generator) and isinstance(torch.default_generator, torch.Generator) and g.device.type == "npu"
 assert torch.rand(2, device="cuda", generator=g).is_npu and isinstance(torch.Generator(), torch.Generator)
 assert torch.Stream("cuda").device.type == "npu" and torch.Event("cuda") is not None

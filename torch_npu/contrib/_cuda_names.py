@@ -103,6 +103,18 @@ def redirect_all() -> None:
             setattr(torch.cuda, name, missing(name))
 
 
+def default_generators() -> None:
+    """torch.cuda.default_generators becomes the NPU's, whenever it is asked for: before the first use there are none."""
+
+    def get(name: str) -> Any:
+        if name == "default_generators":
+            return torch.npu.default_generators
+        raise AttributeError(f"module 'torch.cuda' has no attribute '{name}'")
+
+    del torch.cuda.default_generators
+    torch.cuda.__getattr__ = get
+
+
 def explain_missing_packages() -> None:
     """Lets an import error that ends the program, of a package that needs CUDA, say what to use on the NPU."""
     before = sys.excepthook

@@ -202,6 +202,7 @@ def _transfer() -> None:
     torch._npu_transferred = True
     _utils.cuda_means_npu = True
     _cuda_names.redirect_all()
+    _cuda_names.default_generators()
     _tensors()
     _mixed_precision()
     _saving()

@@ -19,6 +19,8 @@ class NpuDropPath(torch.nn.Module):
         ValueError: out of range.
     """
 
+    droppath_stream: torch.npu.Stream | None = None
+
     def __init__(self, drop_prob: float | None = None) -> None:
         super().__init__()
         self.drop_prob = drop_prob or 0.0
@@ -36,10 +38,11 @@ class NpuDropPath(torch.nn.Module):
 
     @classmethod
     def enable_droppath_ensemble(cls, model: torch.nn.Module) -> None:
-        """Where numbers are drawn ahead on a stream of their own, prepares the model for it. Here they are drawn in place.
+        """Where numbers are drawn ahead on `droppath_stream`, prepares the model for it. Here they are drawn in place.
 
         Raises:
             TypeError: not a module.
         """
         if not isinstance(model, torch.nn.Module):
             raise TypeError(f"model must be a torch.nn.Module, but got {type(model).__name__}" + ops_error(ErrCode.TYPE))
+        cls.droppath_stream = cls.droppath_stream or torch.npu.Stream()

@@ -17,6 +17,8 @@ class NpuCachedDropout(torch.nn.Dropout):
         module_name: name of the module that it is part of.
     """
 
+    dropout_stream: torch.npu.Stream | None = None
+
     def __init__(self, p: float, module_name: str | None = None) -> None:
         super().__init__(p)
         self.module_name = module_name
@@ -28,13 +30,14 @@ class NpuCachedDropout(torch.nn.Dropout):
 
     @classmethod
     def enable_dropout_ensemble(cls, model: torch.nn.Module) -> None:
-        """Where masks are drawn ahead on a stream of their own, prepares the model for it. Here they are drawn in place.
+        """Where masks are drawn ahead on `dropout_stream`, prepares the model for it. Here they are drawn in place.
 
         Raises:
             TypeError: not a module.
         """
         if not isinstance(model, torch.nn.Module):
             raise TypeError(f"model must be a torch.nn.Module, but got {type(model).__name__}" + ops_error(ErrCode.TYPE))
+        cls.dropout_stream = cls.dropout_stream or torch.npu.Stream()
 
 
 NpuFairseqDropout = NpuCachedDropout
