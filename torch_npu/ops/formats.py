@@ -6,9 +6,9 @@ from __future__ import annotations
 from enum import IntEnum
 
 import torch
+import torch_npu
 from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
-import torch_npu
 
 from ..utils._error_code import ErrCode, pta_error
 

@@ -29,8 +29,7 @@ class NpuPreGenDropout(NpuCachedDropout):
         if isinstance(x, Tensor) and self.p and self.p not in self.task_dict:
             raise RuntimeError(
                 f"NpuPreGenDropout input prob error! {self.p} is not registered: only {list(self.task_dict)} "
-                "are. Call NpuPreGenDropout.enable_dropout_ensemble(model) after all layers are made"
-                + ops_error(ErrCode.VALUE)
+                "are. Call NpuPreGenDropout.enable_dropout_ensemble(model) after all layers are made" + ops_error(ErrCode.VALUE)
             )
         return super().forward(x)
 

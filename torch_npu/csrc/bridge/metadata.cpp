@@ -203,8 +203,9 @@ static void record_stream(Tensor &self, c10::Stream stream)
     memory_record_stream(self.storage().data_ptr(), stream);
 }
 
-// Whether `self.data = from` may change self's device: dense tensors of the CPU and the NPU take each other's place, as those
-// of the CPU and CUDA do. So a module moved by .npu() keeps its Parameter objects, which an optimizer may know already.
+// Whether `self.data = from` may change self's device: dense tensors of the CPU and the NPU take each other's place, as
+// those of the CPU and CUDA do. So a module moved by .npu() keeps its Parameter objects, which an optimizer may know
+// already.
 static bool same_kind_of_tensor(const Tensor &self, const Tensor &from)
 {
     constexpr c10::DispatchKeySet places({c10::BackendComponent::CPUBit, c10::BackendComponent::PrivateUse1Bit});
