@@ -140,3 +140,25 @@ def test_results_of_two_broadcast_arguments():
     pairs = list(utils.test_2args_broadcast(torch.div))
     assert len(pairs) > 9 and all(numpy.allclose(a, b) and a.shape == b.shape for a, b in pairs)
     assert len({a.shape for a, _ in pairs}) > 5
+
+
+def test_more_comparisons():
+    x = torch.arange(6.0).view(2, 3)
+    case.assertTensorsSlowEqual(x, x.npu(), prec=1e-3, message="same")
+    case.assertAlmostEqual(x.npu(), x + 1e-9)
+    case.assertAlmostEqual(1.0, 1.0 + 1e-9)
+    layers = [torch.nn.Parameter(x.npu()) for _ in range(2)]
+    case.assertEqual(torch.nn.ParameterList(layers), torch.nn.ParameterList(layers))
+    for fails in (
+        lambda: case.assertTensorsSlowEqual(x, x.npu() + 1, prec=1e-3),
+        lambda: case.assertTensorsSlowEqual(x, x.double(), prec=1e-3),
+        lambda: case.assertAlmostEqual(x.npu(), x + 1e-3),
+        lambda: case.assertAlmostEqual(1.0, 1.1),
+        lambda: case.assertEqual(torch.nn.ParameterList(layers), torch.nn.ParameterList(layers[:1])),
+    ):
+        with pytest.raises(AssertionError):
+            fails()
+
+
+def test_expected_text():
+    case.assertExpectedInline("a", """a""")

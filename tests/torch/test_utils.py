@@ -125,3 +125,74 @@ def test_data_pointer_into_another_storage():
         with pytest.raises(RuntimeError, match=text):
             torch_npu.npu_change_data_ptr(dst, src, index)
     assert view.tolist() == [12, 13, 14, 15]
+
+
+def test_environment_of_a_bug_report(tmp_path):
+    import subprocess
+    import sys
+
+    done = subprocess.run(
+        [sys.executable, "-m", "torch_npu.utils.collect_env"], capture_output=True, text=True, cwd=tmp_path, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    for text in (f"PyTorch version: {torch.__version__}", "Torch-npu version: ", "CANN:\n9.", "NPU 0: Ascend910B", "CPU:\n"):
+        assert text in done.stdout
+    assert "CUDA" not in done.stdout
+
+
+def test_paths(tmp_path):
+    from torch_npu.utils._path_manager import PathManager
+
+    folder, file = tmp_path / "a" / "b", tmp_path / "a" / "b" / "c"
+    PathManager.make_dir_safety(str(folder))
+    PathManager.make_dir_safety(str(folder))
+    PathManager.create_file_safety(str(file))
+    assert file.stat().st_size == 0 and file.stat().st_mode & 0o777 == 0o640 & ~_umask()
+    assert PathManager.check_path_is_readable(str(file)) and PathManager.check_path_is_writeable(str(folder))
+    PathManager.check_input_file_path(str(tmp_path / "new"))
+    with pytest.raises(RuntimeError, match=f"is a directory path: {folder}"):
+        PathManager.check_input_file_path(str(folder))
+    with pytest.raises(RuntimeError, match=f"is a file path: {file}"):
+        PathManager.check_input_directory_path(str(file))
+    with pytest.raises(RuntimeError, match="does not exist: /nowhere"):
+        PathManager.check_directory_path_readable("/nowhere")
+    with pytest.raises(RuntimeError, match=f"Failed to make directory: {file}/d"):
+        PathManager.make_dir_safety(str(file / "d"))
+    link = tmp_path / "link"
+    link.symlink_to(folder)
+    with pytest.warns(UserWarning, match="symbolic link"):
+        PathManager.check_directory_path_writeable(str(link))
+    with pytest.warns(UserWarning, match="exceeds the limit"):
+        PathManager.check_input_directory_path("/" + "x" * 300)
+    PathManager.remove_file_safety(str(file))
+    PathManager.remove_path_safety(str(tmp_path / "a"))
+    PathManager.remove_path_safety(str(tmp_path / "a"))
+    assert not folder.exists()
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def test_attention_switches_are_kept():
+    npu = torch.npu
+    with pytest.warns(UserWarning, match="only sets the global variable"):
+        npu.enable_flash_sdp(False)
+        assert not npu.flash_sdp_enabled() and npu.math_sdp_enabled() and npu.mem_efficient_sdp_enabled()
+        with npu.sdp_kernel(enable_math=False):
+            assert npu.flash_sdp_enabled() and not npu.math_sdp_enabled()
+        assert not npu.flash_sdp_enabled() and npu.math_sdp_enabled()
+        npu.enable_flash_sdp(True)
+        npu.enable_mem_efficient_sdp(True)
+        npu.enable_math_sdp(True)
+        assert npu.preferred_linalg_library() is torch._C._LinalgBackend.Default
+
+
+def test_versions_and_names_of_the_chip():
+    from torch_npu.npu.utils import _is_gte_cann_version, get_soc_version
+
+    assert _is_gte_cann_version("8.1.RC1") and not _is_gte_cann_version("99.0.0")
+    assert get_soc_version() == torch.npu.get_soc_version()
+    assert torch.npu._get_device_index("npu:1") == 1

@@ -9,6 +9,7 @@ from typing import Any
 import torch_npu._C as _C
 
 from . import _tensor_types, _utils, aclnn, amp, graphs, memory, npu_config, random, streams, utils
+from ._backends import *
 
 # Names with an underscore are what PyTorch itself and tools written for CUDA look for.
 from ._devices import (
@@ -34,6 +35,7 @@ from ._devices import (
 from ._fallback import FallbackReport, fallback_report
 from ._lazy import DeferredNpuCallError, _is_in_bad_fork, _lazy_call, _lazy_init, init, is_initialized
 from ._recovery import npurt, restart_device, stop_device
+from ._utils import _get_device_index
 from .autocast_utils import (
     get_amp_supported_dtype,
     get_autocast_dtype,

@@ -9,7 +9,16 @@ import torch_npu._C as _C
 from .. import _variables
 from ..utils._error_code import ErrCode, pta_error
 from ..utils.cann import get_cann_version
-from ._devices import _checked, current_blas_handle, current_device, device, device_of, set_device, synchronize
+from ._devices import (
+    _checked,
+    current_blas_handle,
+    current_device,
+    device,
+    device_of,
+    set_device,
+    synchronize,
+)
+from ._devices import get_soc_version as get_soc_version
 from ._lazy import _lazy_init
 from ._utils import _get_device_index as _get_device_index
 from .npu_config import finalize_dump, get_task_queue_enable, init_dump, set_dump, set_task_queue_enable
@@ -54,6 +63,13 @@ __all__ = [
 
 
 # ---- operators that ran on the CPU ----
+def _is_gte_cann_version(version: str, module: str = "CANN") -> bool:
+    """Whether the CANN in use, or a part of it, has this version or a newer one; patch levels are not compared."""
+    from .._checks import minor
+
+    return minor(get_cann_version(module)) >= minor(version)
+
+
 def cpu_fallback_count() -> dict[str, int]:
     """Operators that had no kernel of the NPU and ran on the CPU in this process: {"aten::name.overload": times}."""
     return _C._npu_fallback_count()

@@ -12,7 +12,13 @@ import torch
 
 __all__ = ["TestCase", "run_tests"]
 
+try:  # assertExpectedInline and its like, where the package is there
+    from expecttest import TestCase as _Base
+except ModuleNotFoundError:
+    from unittest import TestCase as _Base
+
 SEED = 666
+_SEQUENCES = (list, tuple, torch.nn.ParameterList, torch.nn.ModuleList, torch.nn.Sequential)
 
 
 def run_tests() -> None:
@@ -24,7 +30,7 @@ def _array(value: Any) -> numpy.ndarray:
     return value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else numpy.asarray(value)
 
 
-class TestCase(unittest.TestCase):
+class TestCase(_Base):
     """unittest.TestCase with seeds set before each test, and comparisons of tensors on any devices.
 
     precision: absolute difference that assertEqual allows when it is given no `prec`.
@@ -134,7 +140,7 @@ class TestCase(unittest.TestCase):
             super().assertEqual(set(x), set(y), message)
             for key in x:
                 self.assertEqual(x[key], y[key], prec, message, allow_inf, exact_dtype)
-        elif isinstance(x, list | tuple) and isinstance(y, list | tuple):
+        elif isinstance(x, _SEQUENCES) and isinstance(y, _SEQUENCES):
             super().assertEqual(len(x), len(y), message)
             for a, b in zip(x, y):
                 self.assertEqual(a, b, prec, message, allow_inf, exact_dtype)
@@ -142,6 +148,19 @@ class TestCase(unittest.TestCase):
             super().assertTrue(x == y or abs(x - y) <= allowed or x != x and y != y, self._formatMessage(message, f"{x} != {y}"))
         else:
             super().assertEqual(x, y, message)
+
+    def assertTensorsSlowEqual(self, x: torch.Tensor, y: torch.Tensor, prec: float | None = None, message: str = "") -> None:  # noqa: N802
+        """Tensors of one shape and dtype, on any devices, whose elements differ by at most `prec`; bool must be equal."""
+        self.assertEqual(x.size(), y.size(), message=message)
+        self.assertEqual(x, y, prec, message, exact_dtype=True)
+
+    def assertAlmostEqual(self, x: Any, y: Any, places: int | None = None, msg: str | None = None, delta: Any = None) -> None:  # noqa: N802
+        """unittest's; tensors, on any devices, differ by at most `delta`, or by 10 ** -places / 2."""
+        if not isinstance(x, torch.Tensor) and not isinstance(y, torch.Tensor):
+            super().assertAlmostEqual(x, y, places, msg, delta)
+            return
+        allowed = delta if delta is not None else 0.5 * 10.0 ** -(7 if places is None else places)
+        self.assertEqual(x, y, allowed, msg)
 
     def assertNotEqual(self, x: Any, y: Any, prec: Any = None, message: str | None = None) -> None:  # noqa: N802
         """The opposite of assertEqual."""
