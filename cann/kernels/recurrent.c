@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cells of recurrent layers; see recurrent.h. Float and double work in place; 16-bit floats pass through blocks of
- * float on the stack. */
+/* Recurrent layers; see recurrent.h. Float and double work in place; 16-bit floats of single cells pass through blocks
+ * of float on the stack. */
 #include "kernels/recurrent.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/dtype.h"
 #include "kernels/half.h"
@@ -168,5 +170,42 @@ static void sum_rows(aclDataType dtype, int64_t rows, int64_t columns, const voi
     }
 }
 
-const struct recurrent_kernels ISA(recurrent_kernels) = {
-    .forward = forward, .backward = backward, .sum_rows = sum_rows};
+static void lstm(aclDataType dtype, int64_t hidden, const struct recurrent_row *row)
+{
+    if (dtype == ACL_DOUBLE)
+        lstm_f64(hidden, row);
+    else
+        lstm_f32(hidden, row);
+}
+
+static void gru(aclDataType dtype, int64_t hidden, const struct recurrent_row *row)
+{
+    if (dtype == ACL_DOUBLE)
+        gru_f64(hidden, row);
+    else
+        gru_f32(hidden, row);
+}
+
+static void lstm_backward(aclDataType dtype, int64_t hidden, const struct recurrent_gradient *row)
+{
+    if (dtype == ACL_DOUBLE)
+        lstm_backward_f64(hidden, row);
+    else
+        lstm_backward_f32(hidden, row);
+}
+
+static void gru_backward(aclDataType dtype, int64_t hidden, const struct recurrent_gradient *row)
+{
+    if (dtype == ACL_DOUBLE)
+        gru_backward_f64(hidden, row);
+    else
+        gru_backward_f32(hidden, row);
+}
+
+const struct recurrent_kernels ISA(recurrent_kernels) = {.forward = forward,
+                                                         .backward = backward,
+                                                         .sum_rows = sum_rows,
+                                                         .lstm = lstm,
+                                                         .gru = gru,
+                                                         .lstm_backward = lstm_backward,
+                                                         .gru_backward = gru_backward};

@@ -53,6 +53,28 @@ static char *batch_at(const struct view *v, int32_t batch, int64_t index)
     return v->data + offset * (int64_t)dtype_size(v->dtype);
 }
 
+/* Where gemm_pack lays what b has from row p (the first of a stretch) and column j (the first of a panel) on. */
+static inline char *packed_at(const struct gemm *g, const char *panels, int64_t p, int64_t j)
+{
+    int64_t nr = g->kernels->nr, depth = gemm_stretch(g->k, g->kernels->kc);
+    return (char *)panels + (p * parts(g->n, nr) * nr + j * min(g->k - p, depth)) * (int64_t)dtype_size(g->kernels->b);
+}
+
+size_t gemm_pack_bytes(const struct gemm *g)
+{
+    int64_t nr = g->kernels->nr;
+    return (size_t)(g->k * parts(g->n, nr) * nr) * dtype_size(g->kernels->b);
+}
+
+void gemm_pack(const struct gemm *g, char *to, int64_t first, int64_t last)
+{
+    int64_t nr = g->kernels->nr, j0 = first * nr, j1 = min(g->n, last * nr), depth = gemm_stretch(g->k, g->kernels->kc);
+    for (int64_t p = 0; p < g->k; p += depth)
+        g->kernels->pack(packed_at(g, to, p, j0),
+                         g->b + (p * g->b_rs + j0 * g->b_cs) * (int64_t)dtype_size(g->kernels->b), g->b_rs, g->b_cs,
+                         min(g->k - p, depth), j1 - j0);
+}
+
 static inline __attribute__((always_inline)) void part(const struct gemm *g, int64_t i0, int64_t i1, int64_t j0,
                                                        int64_t j1, char *panel)
 {
@@ -60,7 +82,7 @@ static inline __attribute__((always_inline)) void part(const struct gemm *g, int
     const int64_t size_a = (int64_t)dtype_size(kernels->a), size_b = (int64_t)dtype_size(kernels->b),
                   size = (int64_t)dtype_size(kernels->sum), size_c = g->c_half ? 2 : size;
     int nr = kernels->nr;
-    bool direct = g->b_cs == 1 && i1 - i0 <= DIRECT_ROWS && kernels->b == kernels->sum;
+    bool direct = !g->packed && g->b_cs == 1 && i1 - i0 <= DIRECT_ROWS && kernels->b == kernels->sum;
     struct gemm_block block = {
         .m = i1 - i0, .a_rs = g->a_rs, .a_cs = g->a_cs, .c_rs = g->c_rs, .alpha = g->alpha, .c_half = g->c_half};
     int64_t depth = gemm_stretch(g->k, kernels->kc);
@@ -73,7 +95,11 @@ static inline __attribute__((always_inline)) void part(const struct gemm *g, int
         for (int64_t j = j0; j < j1; j += block.n) {
             const char *b = g->b + (p * g->b_rs + j * g->b_cs) * size_b;
             block.n = direct && j1 - j >= nr ? (j1 - j) / nr * nr : min(j1 - j, nr);
-            if (direct && block.n >= nr) {
+            if (g->packed) {
+                block.n = j1 - j;
+                block.b = packed_at(g, g->b, p, j);
+                block.b_rs = 0;
+            } else if (direct && block.n >= nr) {
                 block.b = b;
                 block.b_rs = g->b_rs;
             } else {

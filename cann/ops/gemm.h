@@ -37,7 +37,13 @@ struct gemm {
     char *c;
     int64_t a_rs, a_cs, b_rs, b_cs, cin_rs, cin_cs, c_rs;
     double alpha, beta;
+    bool packed; /* b was laid out by gemm_pack */
 };
+
+/* For products with one b (float or double): lays panels [first, last) of nr columns of g's b out at `to`, where all of
+ * them take gemm_pack_bytes. Afterwards b = to and packed = true serve any number of gemm_part. */
+size_t gemm_pack_bytes(const struct gemm *g);
+void gemm_pack(const struct gemm *g, char *to, int64_t first, int64_t last);
 
 /* How `count` products are cut into tiles of tile_m rows and tile_n columns for the compute pool. */
 struct gemm_tiles {

@@ -11,7 +11,6 @@ from families import DTYPES, FAMILIES, SHAPES
 LEAST = 0.5
 """A case below it needs a reason."""
 REASONS = [
-    (r"^lstm", "a step at a time here, two products and a cell each; PyTorch's CPU library runs the whole sequence as one"),
     (r"^cumsum", "running sums are kept in double"),
     (r"^flip", "a copy with a step of -1, element by element"),
     (r"^nonzero", "counted first, then written"),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The LSTM's cell against its formulas in double, forward and backward, with and without biases and gradients; every
- * type, widths 1..67 and beyond a block; the same bits at every level. */
+/* The LSTM's cell, and rows of sequences of LSTM and GRU, against their formulas in double, forward and backward, with
+ * and without biases and gradients; every type, widths 1..67 and beyond a block; the same bits at every level. */
 #include "harness.h"
 #include "kernels/recurrent.h"
 
@@ -23,7 +23,8 @@ enum {
     GRAD_CX,
     BIAS,
     KEEP,
-    WANT
+    WANT,
+    ROW /* and what a row of a sequence keeps */
 };
 
 static const struct recurrent_kernels *const tables[] = HARNESS_TABLES(recurrent_kernels);
@@ -134,6 +135,150 @@ static void cell(aclDataType type, int64_t hidden, int way)
     }
 }
 
+/* ---- sequences ---- */
+
+static double at(aclDataType type, const void *p, int64_t i)
+{
+    return harness_value(type, (const char *)p + i * (int64_t)dtype_size(type));
+}
+
+/* What a row gives: gates, then the new states, by the order of what is kept. */
+static void lstm_reference(aclDataType type, int64_t n, const struct recurrent_row *r, const double *state,
+                           const double *c, double *const *kept)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double gate[4];
+        for (int k = 0; k < 4; k++) {
+            double x = state[k * n + i] + (r->bias ? at(type, r->bias, k * n + i) : 0) + at(type, r->input, k * n + i);
+            gate[k] = k == 2 ? tanh(x) : sigmoid(x);
+        }
+        kept[LSTM_I][i] = gate[0];
+        kept[LSTM_F][i] = gate[1];
+        kept[LSTM_G][i] = gate[2];
+        kept[LSTM_O][i] = gate[3];
+        kept[LSTM_C][i] = gate[1] * c[i] + gate[0] * gate[2];
+        kept[LSTM_TANH_C][i] = tanh(kept[LSTM_C][i]);
+        kept[LSTM_H][i] = gate[3] * kept[LSTM_TANH_C][i];
+    }
+}
+
+static void gru_reference(aclDataType type, int64_t n, const struct recurrent_row *r, const double *state,
+                          const double *h, double *const *kept)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double hidden[3], x[3];
+        for (int k = 0; k < 3; k++) {
+            hidden[k] = state[k * n + i] + (r->bias ? at(type, r->bias, k * n + i) : 0);
+            x[k] = at(type, r->input, k * n + i);
+        }
+        double reset = sigmoid(hidden[0] + x[0]), update = sigmoid(hidden[1] + x[1]);
+        kept[GRU_R][i] = reset;
+        kept[GRU_Z][i] = update;
+        kept[GRU_HN][i] = hidden[2];
+        kept[GRU_N][i] = tanh(x[2] + reset * hidden[2]);
+        kept[GRU_H][i] = (1 - update) * kept[GRU_N][i] + update * h[i];
+    }
+}
+
+/* Gradients by the formulas, from what was kept: gates, the former c or h, and what the state's product sees. */
+static void slopes(aclDataType type, bool gru, int64_t n, const struct recurrent_gradient *g, const double *grad_h,
+                   const double *grad_c, double *gates, double *state, double *former)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double k[RECURRENT_KEPT], dh = grad_h[i] + (g->grad_y ? at(type, g->grad_y, i) : 0), b = at(type, g->before, i);
+        for (int j = 0; j < (gru ? GRU_KEPT : LSTM_KEPT); j++)
+            k[j] = at(type, g->kept[j], i);
+        if (gru) {
+            double dn = dh * (1 - k[GRU_Z]) * (1 - k[GRU_N] * k[GRU_N]);
+            gates[i] = state[i] = dn * k[GRU_HN] * k[GRU_R] * (1 - k[GRU_R]);
+            gates[n + i] = state[n + i] = dh * (b - k[GRU_N]) * k[GRU_Z] * (1 - k[GRU_Z]);
+            gates[2 * n + i] = dn;
+            state[2 * n + i] = dn * k[GRU_R];
+            former[i] = dh * k[GRU_Z];
+            continue;
+        }
+        double t = k[LSTM_TANH_C], dc = grad_c[i] + dh * k[LSTM_O] * (1 - t * t);
+        gates[i] = dc * k[LSTM_G] * k[LSTM_I] * (1 - k[LSTM_I]);
+        gates[n + i] = dc * b * k[LSTM_F] * (1 - k[LSTM_F]);
+        gates[2 * n + i] = dc * k[LSTM_I] * (1 - k[LSTM_G] * k[LSTM_G]);
+        gates[3 * n + i] = dh * t * k[LSTM_O] * (1 - k[LSTM_O]);
+        former[i] = dc * k[LSTM_F];
+    }
+}
+
+static void values(aclDataType type, const void *from, int64_t n, double *to)
+{
+    for (int64_t i = 0; i < n; i++)
+        to[i] = at(type, from, i);
+}
+
+/* Numbers that a kernel replaces, the same for every level. */
+static char *again(int which, int level, char *master, aclDataType type, int64_t n)
+{
+    size_t bytes = (size_t)n * dtype_size(type);
+    if (level == 0)
+        memcpy(master, filled(which, type, n), bytes);
+    return memcpy(harness_buffer(which, bytes), master, bytes);
+}
+
+static void sequence(aclDataType type, bool gru, int64_t n, int way)
+{
+    enum { MOST = 600 };
+    static char masters[4][MOST * sizeof(double)], gate_master[GATES * MOST * sizeof(double)];
+    static double state[GATES * MOST], h[MOST], c[MOST], want[RECURRENT_KEPT][MOST], gates[GATES * MOST],
+        seen[GATES * MOST], former[MOST];
+    double *const kept[] = {want[0], want[1], want[2], want[3], want[4], want[5], want[6]};
+    int64_t size = (int64_t)dtype_size(type), wide = (gru ? 3 : 4) * n, line = n * size;
+    int count = gru ? GRU_KEPT : LSTM_KEPT;
+    char *before = harness_buffer(BIAS, (size_t)line), *first_bits = harness_buffer(KEEP, (size_t)(64 * line));
+    struct recurrent_row r = {.input = filled(IN, type, wide), .bias = way & 1 ? filled(STATE_BIAS, type, wide) : NULL};
+    const char *grad_y = way & 4 ? filled(GRAD_CY, type, n) : NULL;
+    for (int level = 0; level < harness_levels(); level++) {
+        char *bits = first_bits;
+        r.state = again(STATE, level, gate_master, type, wide);
+        r.h = again(HY, level, masters[0], type, n);
+        r.c = gru ? NULL : again(CX, level, masters[1], type, n);
+        r.y = harness_buffer(CY, (size_t)line);
+        for (int k = 0; k < count; k++)
+            r.kept[k] = way & 2 ? harness_buffer(ROW + k, (size_t)line) : NULL;
+        values(type, r.state, wide, state);
+        values(type, r.h, n, h);
+        values(type, gru ? r.h : r.c, n, c);
+        memcpy(before, gru ? r.h : r.c, (size_t)line);
+        if (gru)
+            gru_reference(type, n, &r, state, h, kept);
+        else
+            lstm_reference(type, n, &r, state, c, kept);
+        (gru ? tables[level]->gru : tables[level]->lstm)(type, n, &r);
+        compare(type, level, r.h, want[gru ? GRU_H : LSTM_H], n, bits, "h of a sequence");
+        compare(type, level, r.y, want[gru ? GRU_H : LSTM_H], n, bits += line, "y of a sequence");
+        if (!gru)
+            compare(type, level, r.c, want[LSTM_C], n, bits += line, "c of a sequence");
+        if (!(way & 2))
+            continue;
+        for (int k = 0; k < count; k++)
+            compare(type, level, r.kept[k], want[k], n, bits += line, "what a sequence keeps");
+        struct recurrent_gradient g = {.grad_y = grad_y,
+                                       .before = before,
+                                       .grad_h = again(GRAD_HY, level, masters[2], type, n),
+                                       .grad_c = again(GRAD_CX, level, masters[3], type, n),
+                                       .gates = harness_buffer(TO, (size_t)(wide * size)),
+                                       .state = harness_buffer(ACTIVE, (size_t)(wide * size))};
+        memcpy(g.kept, r.kept, sizeof g.kept);
+        values(type, g.grad_h, n, h);
+        values(type, g.grad_c, n, c);
+        slopes(type, gru, n, &g, h, c, gates, seen, former);
+        (gru ? tables[level]->gru_backward : tables[level]->lstm_backward)(type, n, &g);
+        compare(type, level, g.gates, gates, wide, bits += line, "gradient of a sequence's gates");
+        compare(type, level, gru ? g.grad_h : g.grad_c, former, n, bits += wide * size, "gradient of a former state");
+        if (gru)
+            compare(type, level, g.state, seen, wide, bits += line, "gradient of the state's gates");
+    }
+    for (int which = 0; which < count && way & 2; which++)
+        harness_guard(ROW + which);
+    harness_guard(CY);
+}
+
 int main(int argc, char **argv)
 {
     static const aclDataType types[] = {ACL_FLOAT, ACL_DOUBLE, ACL_FLOAT16, ACL_BF16};
@@ -143,5 +288,11 @@ int main(int argc, char **argv)
             cell(types[t], hidden, (int)(hidden % 6));
     for (int t = 0; t < 4 && harness_wants("lstm cell"); t++)
         cell(types[t], 600, t);
+    for (int t = 0; t < 2; t++)
+        for (int64_t hidden = 1; hidden <= 67 && harness_wants("sequence"); hidden++)
+            for (int gru = 0; gru < 2; gru++)
+                sequence(types[t], gru, hidden, (int)(hidden % 8));
+    for (int way = 0; way < 8 && harness_wants("sequence"); way++)
+        sequence(types[way % 2], way & 1, 600, way);
     return harness_end();
 }
