@@ -64,6 +64,27 @@ def test_ddp(three, options):
     three.run(ddp, options)
 
 
+def sharded_scaler(rank, world):
+    """A gradient that overflows on one rank makes all ranks skip the step and halve the scale."""
+    from torch_npu.npu.amp.sharded_grad_scaler import _ShardedGradScaler
+
+    parameter = torch.nn.Parameter(torch.ones(3).npu())
+    optimizer = torch.optim.SGD([parameter], 1.0)
+    scaler = _ShardedGradScaler(init_scale=4.0, growth_interval=1)
+    for overflows, scale in ((True, 2.0), (False, 4.0)):
+        optimizer.zero_grad()
+        factor = float("inf") if overflows and rank == 1 else 1.0
+        scaler.scale((parameter * factor).sum()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        assert scaler.get_scale() == scale
+        assert parameter.eq(1.0 if overflows else 0.0).all(), (overflows, parameter)
+
+
+def test_sharded_grad_scaler(two):
+    two.run(sharded_scaler)
+
+
 def ddp(rank, world, options):
     net = DDP(make_net(seed=rank).npu(), device_ids=[rank], **options)  # rank 0's weights are everybody's
     steps_of(net, rank, world)
