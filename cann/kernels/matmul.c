@@ -9,7 +9,7 @@
 #include "kernels/half.h"
 #include "kernels/vectors.h"
 
-enum { GEMV_ROWS = 256 };
+enum { GEMV_ROWS = 1024, COLUMNS_AT_ONCE = 4 };
 
 /* n lines of k adjacent units of four bytes, ls bytes apart, to [k][width]. */
 static inline __attribute__((always_inline)) void turn_f32(float *to, const void *m, int64_t ls, int n, int64_t k,
@@ -51,6 +51,17 @@ static inline vec_f64 splat_f64(const double *p)
     return SET_F64(*p);
 }
 
+/* What a tile's sums are for: c = sum, c += sum, the same rounded to bf16, or with factors and another matrix. */
+enum tile_way { ANY_WAY, KEEP, ADD, HALF };
+
+#ifdef __AVX512BW__
+static inline void half_f32(uint16_t *to, __m512 v)
+{
+    _mm256_storeu_si256((__m256i *)(void *)to, bf16_rounded(v));
+}
+#define v_half half_f32
+#endif
+
 #define TILE  static
 #define UNIT  1
 #define LANES ((int)(sizeof(V) / sizeof(T)))
@@ -80,6 +91,7 @@ static inline vec_f64 splat_f64(const double *p)
 #undef e_set1
 #undef NAME
 
+#undef v_half
 #define T       double
 #define E       double
 #define V       vec_f64
@@ -195,6 +207,7 @@ TILE inline __attribute__((always_inline)) __m512 fma_pairs(__m512i a, __m512i b
 #define v_store store_f32
 #define v_set1  SET_F32
 #define v_fma   fma_pairs
+#define v_half  half_f32
 #define e_load  load_pairs
 #define e_set1  splat_pair
 #define NAME(x) x##_pairs
@@ -209,6 +222,7 @@ TILE inline __attribute__((always_inline)) __m512 fma_pairs(__m512i a, __m512i b
 #undef v_store
 #undef v_set1
 #undef v_fma
+#undef v_half
 #undef e_load
 #undef e_set1
 #undef NAME

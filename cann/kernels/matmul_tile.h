@@ -2,6 +2,7 @@
 /* The blocked product of one element type, included by matmul.c once a way to multiply with
  *   NAME(x), TILE: names, and attributes of functions;  T: what sums;  V, LANES, v_set1, v_load, v_store: its vector
  *   E, UNIT: type of the factors' elements, and how many adjacent ones along k are multiplied at once
+ *   v_half, where there is one: stores a vector of float as bf16
  *   VE, e_set1, e_load, v_fma: LANES such units: one repeated, adjacent ones, multiplied and added
  * A tile is at most MR rows by NV vectors of sums held in registers. */
 
@@ -14,6 +15,7 @@ struct NAME(tile) {
     T alpha, beta;
     aclDataType c_half; /* 0: c is of type T */
     bool swapped;       /* the second of two elements along k is added first */
+    enum tile_way way;
 };
 
 /* c = alpha sum + beta cin for a tile's sums, rows of NV vectors. */
@@ -62,6 +64,19 @@ TILE __attribute__((noinline)) void NAME(tile_store)(const struct NAME(tile) * t
             v_store(sum + (i * NV + 1) * LANES, t##i);                                                                 \
     }
 
+/* The same straight from the registers to c, where nothing but sums of whole vectors goes there. */
+#define EACH_VECTOR(i, keep)                                                                                           \
+    if (i < rows) {                                                                                                    \
+        keep(c, s##i);                                                                                                 \
+        if (vecs > 1)                                                                                                  \
+            keep(c + LANES, t##i);                                                                                     \
+        c += t->c_rs;                                                                                                  \
+    }
+#define ADD_VECTOR(at, v) v_store(at, v + v_load(at))
+#define ROW_KEEP(i)       EACH_VECTOR(i, v_store)
+#define ROW_ADD(i)        EACH_VECTOR(i, ADD_VECTOR)
+#define ROW_HALF(i)       EACH_VECTOR(i, v_half)
+
 TILE inline __attribute__((always_inline)) void NAME(tile_run)(const struct NAME(tile) * t, const int rows,
                                                                const int vecs, int columns)
 {
@@ -90,6 +105,22 @@ TILE inline __attribute__((always_inline)) void NAME(tile_run)(const struct NAME
         a_step ^= a_other;
         b_step ^= b_other;
     }
+    if (t->way != ANY_WAY && columns == vecs * LANES) {
+        if (t->way == KEEP || t->way == ADD) {
+            T *c = (T *)(void *)t->c;
+            if (t->way == KEEP) {
+                EACH_ROW(ROW_KEEP)
+            } else {
+                EACH_ROW(ROW_ADD)
+            }
+            return;
+        }
+#ifdef v_half
+        uint16_t *c = (uint16_t *)(void *)t->c;
+        EACH_ROW(ROW_HALF)
+        return;
+#endif
+    }
     T sum[MR * NV * LANES];
     EACH_ROW(ROW_STORE)
     NAME(tile_store)(t, rows, columns, sum);
@@ -98,6 +129,11 @@ TILE inline __attribute__((always_inline)) void NAME(tile_run)(const struct NAME
 #undef ROW_ZERO
 #undef ROW_FMA
 #undef ROW_STORE
+#undef EACH_VECTOR
+#undef ADD_VECTOR
+#undef ROW_KEEP
+#undef ROW_ADD
+#undef ROW_HALF
 
 TILE void NAME(tile_any)(const struct NAME(tile) * t, int rows, int columns)
 {
@@ -129,6 +165,21 @@ TILE void NAME(tile_any)(const struct NAME(tile) * t, int rows, int columns)
     }
 }
 
+static enum tile_way NAME(way)(const struct gemm_block *g)
+{
+    if (g->alpha != 1)
+        return ANY_WAY;
+    if (g->c_half) {
+#ifdef v_half
+        return g->c_half == ACL_BF16 && g->beta == 0 ? HALF : ANY_WAY;
+#endif
+        return ANY_WAY;
+    }
+    return g->beta == 0                                                               ? KEEP
+           : g->beta == 1 && g->cin == g->c && g->cin_cs == 1 && g->cin_rs == g->c_rs ? ADD
+                                                                                      : ANY_WAY;
+}
+
 /* Panel by panel of b, which stays in the first cache; a comes from the second. */
 TILE __attribute__((noinline)) void NAME(panels)(const struct gemm_block *g, bool swapped)
 {
@@ -145,7 +196,8 @@ TILE __attribute__((noinline)) void NAME(panels)(const struct gemm_block *g, boo
                            .alpha = (T)g->alpha,
                            .beta = (T)g->beta,
                            .c_half = g->c_half,
-                           .swapped = swapped};
+                           .swapped = swapped,
+                           .way = NAME(way)(g)};
     for (int64_t j = 0; j < g->n; j += nr) {
         int columns = (int)(g->n - j < nr ? g->n - j : nr);
         t.b = (const E *)g->b + (g->b_rs ? j : j / nr * panel);

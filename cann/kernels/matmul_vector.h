@@ -34,12 +34,18 @@ static void NAME(columns)(const struct gemv *v, int64_t begin, int rows, T *sum)
     for (int i = 0; i < rows; i++)
         sum[i] = 0;
     if (v->rs == 1)
-        for (int64_t p = 0; p < v->k; p++, a += v->cs) {
-            int i = 0;
-            for (; i + LANES <= rows; i += LANES)
-                v_store(sum + i, v_fma(NAME(load)(a + i), v_set1(x[p]), v_load(sum + i)));
+        for (int64_t p = 0; p < v->k; p += COLUMNS_AT_ONCE) {
+            int i = 0, n = v->k - p < COLUMNS_AT_ONCE ? (int)(v->k - p) : COLUMNS_AT_ONCE;
+            for (; n == COLUMNS_AT_ONCE && i + LANES <= rows; i += LANES) {
+                V s = v_load(sum + i);
+#pragma GCC unroll 8
+                for (int c = 0; c < COLUMNS_AT_ONCE; c++)
+                    s = v_fma(NAME(load)(a + (p + c) * v->cs + i), v_set1(x[p + c]), s);
+                v_store(sum + i, s);
+            }
             for (; i < rows; i++)
-                sum[i] = s_fma(NAME(one)(a + i), x[p], sum[i]);
+                for (int c = 0; c < n; c++)
+                    sum[i] = s_fma(NAME(one)(a + (p + c) * v->cs + i), x[p + c], sum[i]);
         }
     else
         for (int i = 0; i < rows; i++)

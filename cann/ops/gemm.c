@@ -11,7 +11,9 @@ enum {
     ALONE = 1000000,    /* operations not worth a second thread */
     TILE = 2000000,     /* operations of a tile, at least */
     GEMV_BYTES = 65536, /* of the matrix in one piece */
-    SEGMENT = 16384     /* elements of a long dot product summed by themselves */
+    GEMV_WIDE = 256,    /* rows in one piece where rows are adjacent */
+    GEMV_WIDEST = 1024,
+    SEGMENT = 16384 /* elements of a long dot product summed by themselves */
 };
 
 /* A plan's product; dimension d of the batch moves operand x by x.stride[d]. */
@@ -480,6 +482,8 @@ static void plan_vectors(struct plan *plan, struct job *job, aclDataType type, c
         return;
     }
     int64_t rows = max(16, parts(GEMV_BYTES, max(1, k * (int64_t)dtype_size(a->dtype))) / 16 * 16);
+    if (v->cs != 1) /* a piece reads so much of each column, and little makes memory slow */
+        rows = max(rows, min(GEMV_WIDEST, max(GEMV_WIDE, parts(m, 4 * parallel_threads()) / 16 * 16)));
     job->rows = min(m, rows);
     job->pieces = parts(m, job->rows);
     plan_step(plan, run_vectors, job, work);
