@@ -160,3 +160,8 @@ def test_synchronize():
     torch.npu.synchronize(0)
     torch.npu.synchronize("npu:0")
     assert y[0].item() == 2 and torch.npu.current_stream().query()
+
+
+def test_uuids_differ_and_stay(two_devices):
+    first, second = (torch.npu.get_device_properties(index).uuid for index in range(2))
+    assert len(first) == len(second) == 36 and first != second and first == torch.npu.get_device_properties(0).uuid

@@ -255,3 +255,15 @@ def test_stream_context():
     with torch.npu.StreamContext(stream_ctx=None):
         assert torch.npu.current_stream() == before
     assert torch.npu.current_stream() == before
+
+
+@pytest.mark.parametrize(
+    "field, values", [("stream_id", [-1, 199, 200, 2**40]), ("device_index", [-1, 99]), ("device_type", [0, 99])]
+)
+def test_a_stream_that_does_not_exist(field, values):
+    stream = torch.npu.Stream()
+    place = {"stream_id": stream.stream_id, "device_index": stream.device_index, "device_type": stream.device_type}
+    assert torch.npu.Stream(**place) == stream
+    for value in values:
+        with pytest.raises((RuntimeError, OverflowError)):
+            torch.npu.Stream(**place | {field: value})

@@ -5,7 +5,9 @@ device_count, is_available, why_not_available and get_device_name only ask; they
 still fork and use it in the child. Until the first use ASCEND_RT_VISIBLE_DEVICES is read anew at each question.
 """
 
+import platform
 import re
+import uuid
 import warnings
 from typing import Any
 
@@ -176,7 +178,9 @@ def get_device_properties(device_name: Any = None) -> _NPUDeviceProperties:
     """
     index = _checked(device_name)
     _lazy_init()
-    return _NPUDeviceProperties(_C._npu_getDeviceProperties(index))
+    fields = _C._npu_getDeviceProperties(index)
+    fields["uuid"] = fields["uuid"] or str(uuid.uuid5(uuid.NAMESPACE_DNS, f"{fields['name']}.{index}.{platform.node()}"))
+    return _NPUDeviceProperties(fields)
 
 
 def get_device_capability(device: Any = None) -> tuple[int, int] | None:

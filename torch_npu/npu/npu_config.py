@@ -69,6 +69,7 @@ _CHOICES: dict[str, list[str] | Callable[[str], bool] | None] = {
     "ALLOW_MATMUL_HF32": ["enable", "disable"],
     "ALLOW_CONV_HF32": ["enable", "disable"],
     "jitCompile": ["enable", "disable"],
+    "FORCE_ACLNN_OP_LIST": None,
 }
 _DEPRECATED = {"ACL_OP_SELECT_IMPL_MODE", "ACL_OPTYPELIST_FOR_IMPLMODE"}
 

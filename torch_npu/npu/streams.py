@@ -18,6 +18,8 @@ from ._utils import _get_device_index
 
 __all__ = ["Stream", "Event", "ExternalStream", "ExternalEvent", "SyncLaunchStream"]
 
+STREAM_IDS = 200  # max_streams of the bridge
+
 
 class Stream(torch.Stream):
     """A stream of an NPU.
@@ -26,12 +28,21 @@ class Stream(torch.Stream):
         device: index, "npu:1" or torch.device; None, a negative index or any float means the current device.
         priority: 0, or negative for more important ones.
         stream_id, device_index, device_type: together wrap a stream that exists.
+
+    Raises:
+        RuntimeError: no such stream or device.
     """
 
     def __new__(cls, device: Any = None, priority: int = 0, **kwargs: Any) -> "Stream":
         _lazy_init()
         if "stream_id" in kwargs:
-            return super().__new__(cls, **kwargs)
+            made = super().__new__(cls, **kwargs)
+            if made.device.type != "npu":
+                raise RuntimeError(f"Expected a stream of an NPU, but got one of {made.device}" + pta_error(ErrCode.PARAM))
+            if not 0 <= made.stream_id < STREAM_IDS:
+                raise RuntimeError(f"Unknown NPU stream id {made.stream_id}" + pta_error(ErrCode.PARAM))
+            _C._npu_getRawStream(made.stream_id, made.device_index)
+            return made
         index = -1 if device is None or isinstance(device, float) else _get_device_index(device, optional=True)
         if index < 0:
             index = _C._npu_getDevice()
@@ -305,8 +316,8 @@ class ExternalEvent:
 
 
 def _wrap(data: tuple[int, int, int]) -> Stream:
-    stream_id, device_index, device_type = data
-    return Stream(stream_id=stream_id, device_index=device_index, device_type=device_type)
+    stream_id, device_index, device_type = data  # the bridge's own: nothing to check
+    return torch.Stream.__new__(Stream, stream_id=stream_id, device_index=device_index, device_type=device_type)
 
 
 def current_stream(device: Any = None) -> Stream:
