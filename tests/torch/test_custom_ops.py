@@ -120,6 +120,76 @@ def test_fusion_attention_rows_without_keys_give_zero():
     assert out[0, 0, 0].eq(0).all() and out.isfinite().all()
 
 
+def peak_of(call):
+    torch.npu.synchronize()
+    torch.npu.reset_peak_memory_stats()
+    before = torch.npu.memory_allocated()
+    call()
+    torch.npu.synchronize()
+    return torch.npu.max_memory_allocated() - before
+
+
+@pytest.mark.parametrize("layout,mode,keep_prob", [("BNSD", 0, 1.0), ("BSND", 2, 1.0), ("TND", 3, 1.0), ("BNSD", 2, 0.9)])
+def test_fusion_attention_stores_no_scores(no_fallback, layout, mode, keep_prob):
+    length, heads = 1024, 4
+    shape = {"BNSD": (1, heads, length, 16), "BSND": (1, length, heads, 16), "TND": (length, heads, 16)}[layout]
+    q, k, v = (torch.randn(shape, device="npu", requires_grad=True) for _ in range(3))
+    ends = dict(actual_seq_qlen=[length // 2, length], actual_seq_kvlen=[length // 2, length]) if layout == "TND" else {}
+    mask = torch.ones(length, length, dtype=torch.bool, device="npu").triu(1) if mode in (0, 2) else None
+
+    def run():
+        options = dict(atten_mask=mask, sparse_mode=mode, keep_prob=keep_prob, **ends)
+        torch_npu.npu_fusion_attention(q, k, v, heads, layout, scale=0.25, **options)[0].sum().backward()
+
+    scores = 4 * heads * length * length
+    assert peak_of(run) < scores / 2  # a bit for each score where there is dropout; workspace and gradients
+
+
+def test_fusion_attention_of_packed_sequences_has_gradients(no_fallback):
+    torch.manual_seed(0)
+    q, k, v = (torch.randn(9, 4, 8) for _ in range(3))
+    ends, total = [4, 9], []
+    for device in ("cpu", "npu"):
+        leaves = [x.detach().clone().to(device).requires_grad_() for x in (q, k[:, :2], v[:, :2])]
+        out = torch_npu.npu_fusion_attention(
+            *leaves, 4, "TND", scale=0.3, sparse_mode=3, actual_seq_qlen=ends, actual_seq_kvlen=ends
+        )
+        out[0].mul(torch.linspace(-1, 1, 8, device=device)).sum().backward()
+        total.append([*out[:3], *(x.grad for x in leaves)])
+    for want, got in zip(*total):
+        torch.testing.assert_close(got.cpu(), want, rtol=1e-4, atol=1e-5)
+
+
+def test_fusion_attention_with_a_bias_and_in_halves(no_fallback):
+    torch.manual_seed(0)
+    q, k, v, pse = torch.randn(2, 3, 6, 8), torch.randn(2, 3, 5, 8), torch.randn(2, 3, 5, 4), torch.randn(1, 3, 6, 5)
+    want = torch_npu.npu_fusion_attention(q, k, v, 3, "BNSD", pse=pse, scale=0.3)
+    got = torch_npu.npu_fusion_attention(*to_npu(q, k, v), 3, "BNSD", pse=pse.npu(), scale=0.3)
+    for a, b in zip(got[:3], want[:3]):
+        torch.testing.assert_close(a.cpu(), b, rtol=1e-4, atol=1e-5)
+    halves = [x.npu().bfloat16().requires_grad_() for x in (q, k, v)]
+    out = torch_npu.npu_fusion_attention(*halves, 3, "BNSD", pse=pse.npu().bfloat16(), scale=0.3)[0]
+    assert out.dtype == torch.bfloat16
+    torch.testing.assert_close(out.float().cpu(), want[0], rtol=3e-2, atol=3e-2)
+    out.sum().backward()
+    assert all(x.grad.dtype == torch.bfloat16 and x.grad.isfinite().all() for x in halves)
+
+
+def test_fusion_attention_drops_the_same_weights_backward(no_fallback):
+    torch.manual_seed(0)
+    q, k = torch.randn(2, 4, 64, 8, device="npu"), torch.randn(2, 4, 64, 8, device="npu")
+    v = torch.ones(2, 4, 64, 8, device="npu", requires_grad=True)
+    torch.npu.manual_seed(5)
+    out = torch_npu.npu_fusion_attention(q, k, v, 4, "BNSD", scale=0.1, keep_prob=0.7)[0]
+    assert abs(out.mean().item() - 1) < 0.05 and out.std().item() > 0.01
+    weights = torch.randn_like(out)
+    (out * weights).sum().backward()
+    torch.testing.assert_close((v.grad * v).sum(), (out * weights).sum(), rtol=1e-4, atol=1e-3)
+    torch.npu.manual_seed(5)
+    again = torch_npu.npu_fusion_attention(q, k, v, 4, "BNSD", scale=0.1, keep_prob=0.7)[0]
+    assert torch.equal(out, again)
+
+
 def test_fusion_attention_refuses_what_it_does_not_know():
     q = torch.randn(1, 1, 2, 4).npu()
     with pytest.raises(RuntimeError, match="input_layout must be one of"):

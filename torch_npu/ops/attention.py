@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fused attention for training: npu_fusion_attention, scores in float32.
 
-Masks say what is left OUT where they are true (the reverse of PyTorch's). Rows that a mask leaves without any key give 0.
+On the NPU it is one operator that stores no scores (csrc/ops/fusion_attention.c); elsewhere, and for the few arguments that
+the operator does not take, products and a softmax. Masks say what is left OUT where they are true (the reverse of
+PyTorch's). Rows that a mask leaves without any key give 0.
 """
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.autograd.function import FunctionCtx, once_differentiable
 
 LAYOUTS = ("BSH", "SBH", "BSND", "BNSD", "TND")
 SPARSE_MODES = {0: "the mask given", 1: "the mask given, all of it", 2: "causal from the upper left",
@@ -83,6 +86,50 @@ def _attend(q: Tensor, k: Tensor, v: Tensor, pse: Tensor | None, left_out: Tenso
     return out, top.expand(eight).contiguous(), total.detach().expand(eight).contiguous()
 
 
+class _Fused(torch.autograd.Function):
+    """The operator and its derivative; options are its arguments from head_num on."""
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, query: Tensor, key: Tensor, value: Tensor, *options: object) -> tuple[Tensor, Tensor, Tensor]:
+        out, top, total, drop = torch.ops.npu._fusion_attention(query, key, value, *options)
+        tensors = [x for x in options if isinstance(x, Tensor)]
+        ctx.save_for_backward(query, key, value, out, top, total, drop, *tensors)
+        ctx.options = [None if isinstance(x, Tensor) else x for x in options]
+        ctx.places = [i for i, x in enumerate(options) if isinstance(x, Tensor)]
+        ctx.mark_non_differentiable(top, total)
+        return out, top, total
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: FunctionCtx, grad: Tensor, *_: object) -> tuple[Tensor | None, ...]:
+        query, key, value, out, top, total, drop, *tensors = ctx.saved_tensors
+        options = list(ctx.options)
+        for place, tensor in zip(ctx.places, tensors):
+            options[place] = tensor
+        grads = torch.ops.npu._fusion_attention_backward(query, key, value, *options, grad, out, top, total, drop)
+        return *grads, *(None for _ in options)
+
+
+def _one_operator(
+    query: Tensor, key: Tensor, value: Tensor, layout: str, pse: Tensor | None, mask: Tensor | None, keep_prob: float, mode: int,
+    q_ends: list[int] | None, k_ends: list[int] | None, dropout_mask: Tensor | None,
+) -> bool:
+    """Does the NPU's operator take this?"""
+    types = (torch.float32, torch.float16, torch.bfloat16)
+    if query.device.type != "npu" or query.dtype not in types or not (query.dtype == key.dtype == value.dtype):
+        return False
+    if dropout_mask is not None or not (query.numel() and key.numel() and value.numel()):
+        return False
+    if pse is not None and (pse.requires_grad or pse.dim() not in (2, 3, 4)):
+        return False
+    if mask is not None and mode < 2 and mask.dim() not in (2, 3, 4):
+        return False
+    if layout != "TND":
+        return True
+    one_length = all(len({b - a for a, b in zip([0, *ends], ends)}) == 1 for ends in (q_ends, k_ends))
+    return pse is None and keep_prob == 1.0 and (mask is None or mode > 1 or one_length) and not (mode == 1 and mask is None)
+
+
 def npu_fusion_attention(
     query: Tensor, key: Tensor, value: Tensor, head_num: int, input_layout: str, pse: Tensor | None = None,
     padding_mask: Tensor | None = None, atten_mask: Tensor | None = None, scale: float = 1.0, keep_prob: float = 1.0,
@@ -108,9 +155,18 @@ def npu_fusion_attention(
         raise RuntimeError(f"npu_fusion_attention: keep_prob must be in (0, 1], but it is {keep_prob}.")
     options = (scale, keep_prob)
     empty = query.new_empty(0)
+    if input_layout == "TND" and (
+        actual_seq_qlen is None or actual_seq_kvlen is None or len(actual_seq_qlen) != len(actual_seq_kvlen)
+    ):
+        raise RuntimeError("npu_fusion_attention: layout TND needs actual_seq_qlen and actual_seq_kvlen of the same length.")
+    if _one_operator(query, key, value, input_layout, pse, atten_mask, keep_prob, sparse_mode, actual_seq_qlen,
+                     actual_seq_kvlen, dropout_mask):  # fmt: skip
+        mode = 0 if sparse_mode == 1 and atten_mask is None else sparse_mode
+        mask = None if atten_mask is None or mode > 1 else atten_mask.bool()
+        fused = _Fused.apply(query, key, value, head_num, input_layout, pse, mask, scale, keep_prob, pre_tockens,
+                             next_tockens, actual_seq_qlen, actual_seq_kvlen, mode)  # fmt: skip
+        return *fused, empty, 0, 0, 0
     if input_layout == "TND":
-        if actual_seq_qlen is None or actual_seq_kvlen is None or len(actual_seq_qlen) != len(actual_seq_kvlen):
-            raise RuntimeError("npu_fusion_attention: layout TND needs actual_seq_qlen and actual_seq_kvlen of the same length.")
         parts, q0, k0 = [], 0, 0
         for q1, k1 in zip(actual_seq_qlen, actual_seq_kvlen):
             q, k, v = (x.transpose(0, 1).unsqueeze(0) for x in (query[q0:q1], key[k0:k1], value[k0:k1]))

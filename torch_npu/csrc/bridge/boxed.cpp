@@ -282,7 +282,7 @@ const Row *find_row(const char *name)
 
 static void register_row(torch::Library &library, const aten_row *row)
 {
-    std::string name = row->name, full = "aten::" + name;
+    std::string name = row->name, full = name.find("::") == std::string::npos ? "aten::" + name : name;
     size_t dot = full.find('.');
     auto op = c10::Dispatcher::singleton().findSchema(
         {full.substr(0, dot), dot == std::string::npos ? "" : full.substr(dot + 1)});
@@ -296,17 +296,44 @@ static void register_row(torch::Library &library, const aten_row *row)
     all_rows()[name] = {row, facts};
     if (HotRegister hot = find_hot(name))
         return hot(library, find_row(row->name));
-    library.impl(row->name, torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Boxed>(row, facts)));
+    library.impl(full.c_str(), torch::CppFunction::makeFromBoxedFunctor(std::make_unique<Boxed>(row, facts)));
 }
 
 void register_special(torch::Library &library); // special.cpp
 
-TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)
+static void register_rows(torch::Library &library, bool ours)
 {
     for (size_t f = 0; f < aten_family_count; f++)
         for (size_t i = 0; i < aten_families[f]->rows; i++)
-            register_row(m, &aten_families[f]->row[i]);
+            if ((std::strncmp(aten_families[f]->row[i].name, "npu::", 5) == 0) == ours)
+                register_row(library, &aten_families[f]->row[i]);
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m)
+{
+    register_rows(m, false);
     register_special(m);
+}
+
+// What custom operators (torch_npu/ops) are made of, beyond PyTorch's.
+TORCH_LIBRARY_FRAGMENT(npu, m)
+{
+    m.def(
+        "_fusion_attention(Tensor query, Tensor key, Tensor value, int head_num, str input_layout, Tensor? pse, "
+        "Tensor? atten_mask, float scale, float keep_prob, int pre_tockens, int next_tockens, int[]? actual_seq_qlen, "
+        "int[]? actual_seq_kvlen, int sparse_mode) -> (Tensor, Tensor, Tensor, Tensor)");
+    m.def(
+        "_fusion_attention_backward(Tensor query, Tensor key, Tensor value, int head_num, str input_layout, Tensor? "
+        "pse, "
+        "Tensor? atten_mask, float scale, float keep_prob, int pre_tockens, int next_tockens, int[]? actual_seq_qlen, "
+        "int[]? actual_seq_kvlen, int sparse_mode, Tensor dy, Tensor attention, Tensor softmax_max, Tensor "
+        "softmax_sum, "
+        "Tensor drop_mask) -> (Tensor, Tensor, Tensor)");
+}
+
+TORCH_LIBRARY_IMPL(npu, PrivateUse1, m)
+{
+    register_rows(m, true);
 }
 
 // Operators that PyTorch makes of others have no autograd kernel of the NPU's: ours calls what they are made of.

@@ -11,7 +11,7 @@
 
 #include "../bridge/call.h"
 
-enum { PARAMETERS_MAX = 40 };
+enum { PARAMETERS_MAX = 48 };
 
 struct operator
 {
