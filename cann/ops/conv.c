@@ -73,12 +73,15 @@ static int make_shape(struct plan *plan, const struct view *in, const struct vie
         s->y[d] = at < 2 ? 1 : y->dim[at];
         if (at < 2)
             continue;
+        if (s->kernel[d] < 1)
+            return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "Expected a kernel of positive sizes, but got %ld.",
+                             (long)s->kernel[d]);
         int64_t reach = (s->kernel[d] - 1) * s->dilation[d] + 1;
         bool paired = a->padding->size == 2 * (uint64_t)n && n > 1;
         int64_t after = paired ? a->padding->value[2 * (at - 2) + 1] : s->before[d];
         int64_t room = s->x[d] + s->before[d] + after - reach;
         int64_t most = room >= 0 ? room / s->stride[d] + 1 : 0; /* a transposed one may be padded further */
-        bool fits = s->kernel[d] > 0 && most > 0 && (a->transposed ? s->y[d] <= most : s->y[d] == most);
+        bool fits = most > 0 && (a->transposed ? s->y[d] <= most : s->y[d] == most);
         if (!fits && !(view_count(in) == 0 || view_count(out) == 0))
             return shape_error(plan, "The sizes of input and output do not fit the convolution's numbers", in, out);
     }

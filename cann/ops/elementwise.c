@@ -231,12 +231,21 @@ static int choose(struct plan *plan, struct call *c, const struct op_row *row)
     return ACLNN_SUCCESS;
 }
 
+double alpha_rounded(aclDataType type, double alpha)
+{
+    return type == ACL_FLOAT16 ? f16_to_float(f16_from_float((float)alpha))
+           : type == ACL_BF16  ? bf16_to_float(bf16_from_float((float)alpha))
+                               : alpha;
+}
+
 static int add_step(struct plan *plan, const struct call *c, const union op_value *arg, aclDataType type)
 {
     struct view *in[3], *out = plan_view(plan, arg[c->out].tensor);
     for (int k = 0; k < c->operands; k++) {
         const union op_value *a = &arg[c->operand[k]];
-        aclDataType loop = type == ACL_FLOAT16 || type == ACL_BF16 ? ACL_FLOAT : type; /* scalars are not rounded */
+        bool exact =
+            c->op >= BINARY_MUL && c->op <= BINARY_DIV_FLOOR; /* as PyTorch: others round a scalar to 16 bits */
+        aclDataType loop = (type == ACL_FLOAT16 || type == ACL_BF16) && exact ? ACL_FLOAT : type;
         in[k] = c->scalar[k] ? plan_scalar(plan, a->scalar, loop) : plan_view(plan, a->tensor);
     }
     return plan_elementwise(plan, c->op, type, out, in, c->operands, &c->values);
@@ -250,6 +259,8 @@ int prepare_elementwise(struct plan *plan, const struct op_row *row, const union
     TRY(choose(plan, &c, row));
     TRY(compute_type(plan, &c, arg, &type));
     bool small = type == ACL_FLOAT16 || type == ACL_BF16;
+    if (c.op == BINARY_ADD_SCALED || c.op == BINARY_SUB_SCALED)
+        c.values.d[0] = alpha_rounded(type, c.values.d[0]);
     if (c.op == BINARY_DIV_TRUNC && small && !c.scalar[1]) { /* as PyTorch: the quotient is rounded first */
         struct view *out = plan_view(plan, arg[c.out].tensor), *quotient = out;
         struct view *in[] = {c.scalar[0] ? plan_scalar(plan, arg[c.operand[0]].scalar, ACL_FLOAT)

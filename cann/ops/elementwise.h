@@ -36,6 +36,9 @@ int plan_elementwise(struct plan *plan, int op, aclDataType compute, struct view
 /* A view of one value of the type, in the plan's memory; 0-dimensional. */
 struct view *plan_scalar(struct plan *plan, const aclScalar *s, aclDataType dtype);
 
+/* The number as the type holds it: PyTorch rounds alpha of a 16-bit sum. */
+double alpha_rounded(aclDataType type, double alpha);
+
 /* Is there a kernel of the operation for the type? */
 bool elementwise_has(int op, aclDataType dtype);
 

@@ -5,6 +5,7 @@
  * Item j of a job holds the views of the j-th tensors, all of one shape, type and dense layout; views that are laid out
  * otherwise pass through contiguous temporaries. */
 #include "ops/foreach.h"
+#include "ops/elementwise.h"
 
 #include <math.h>
 #include <string.h>
@@ -359,6 +360,8 @@ int prepare_foreach(struct plan *plan, const struct op_row *row, const union op_
     for (size_t j = 0; j < b.job->items; j++) {
         const aclScalar *own = scalar_list ? scalar_list->value[j] : NULL;
         b.job->item[j].s = own ? (struct scalar){scalar_double(own), scalar_int(own)} : s;
+        if (row->code == BINARY_ADD_SCALED || row->code == BINARY_SUB_SCALED)
+            b.job->item[j].s.d = alpha_rounded(list[1]->value[j]->view.dtype, s.d);
     }
     b.job->operands = 1 + (row->code < BINARY_TABLE || row->code >> 8 == ACTIVATION_TABLE >> 8 ? 1
                            : row->code < TERNARY_TABLE                                         ? 2

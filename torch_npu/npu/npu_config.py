@@ -64,6 +64,7 @@ _CHOICES: dict[str, list[str] | Callable[[str], bool] | None] = {
     "ACL_OP_COMPILER_CACHE_MODE": ["disable", "enable", "force"],
     "ACL_OP_COMPILER_CACHE_DIR": None,
     "ACL_OP_DEBUG_OPTION": None,
+    "NPU_FUZZY_COMPILE_BLACKLIST": None,
     "MM_BMM_ND_ENABLE": ["enable", "disable"],
     "ALLOW_INTERNAL_FORMAT": ["enable", "disable"],
     "ALLOW_MATMUL_HF32": ["enable", "disable"],

@@ -119,6 +119,13 @@ void raise_mixed_devices(const char *op)
         error_suffix(Module::OPS, Kind::TYPE));
 }
 
+void raise_two_devices(const char *op, int first, int second)
+{
+    TORCH_CHECK(false, op,
+                ": Expected all tensors to be on the same device, but found at least two devices, npu:", first,
+                " and npu:", second, "!", error_suffix(Module::OPS, Kind::TYPE));
+}
+
 void scan_foreign(Scan &scan, const c10::TensorImpl *impl, const schema_fact *facts)
 {
     if (impl->device_type() == c10::DeviceType::CPU && impl->dim() == 0 && impl->has_storage())

@@ -48,8 +48,9 @@ const schema_fact *make_facts(const c10::FunctionSchema &schema);
 
 // The fallback of fallback.cpp, for rows that answer CALL_FALLBACK.
 void fallback(const c10::OperatorHandle &op, c10::DispatchKeySet keys, torch::jit::Stack *stack);
-// "Expected all tensors to be on the same device…"
+// "Expected all tensors to be on the same device…": an NPU and a CPU, or two NPUs.
 [[noreturn]] void raise_mixed_devices(const char *op);
+[[noreturn]] void raise_two_devices(const char *op, int first, int second);
 
 // Which device a call is on, from its tensors.
 inline constexpr c10::DispatchKeySet lazy_keys({c10::DispatchKey::Conjugate, c10::DispatchKey::Negative});
@@ -72,7 +73,7 @@ inline void scan_tensor(Scan &scan, const c10::TensorImpl *impl, const schema_fa
     int index = impl->device().index();
     if (scan.device != index) {
         if (C10_UNLIKELY(scan.device >= 0))
-            raise_mixed_devices(facts->name);
+            raise_two_devices(facts->name, scan.device, index);
         scan.device = index;
     }
     if (C10_UNLIKELY(!impl->has_storage() || to_acl(c10::typeMetaToScalarType(impl->dtype())) == ACL_DT_UNDEFINED))

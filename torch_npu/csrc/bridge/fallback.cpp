@@ -193,7 +193,7 @@ Tensor Run::to_cpu(const Tensor &t, bool written)
         device = t.device().index();
         await_result(device, current_stream_index(device));
     } else if (device != t.device().index()) {
-        raise_mixed_devices(name.c_str());
+        raise_two_devices(name.c_str(), device, t.device().index());
     }
     Alias &alias = alias_of(t);
     alias.written |= written;
@@ -393,6 +393,9 @@ static void run_on_cpu(const c10::OperatorHandle &op, Stack *stack, const std::s
             v = cpu_generator(&own, run.device);
         }
     }
+    // The CPU makes its second result, which the backward pass reads, only for an argument that requires gradients.
+    if (name == "aten::_sparse_mm_reduce_impl" && at::GradMode::is_enabled())
+        (*stack)[first + 1].toTensor().set_requires_grad(true);
     int64_t traced_begin = traced(ANYNPU_TRACE_HOST) ? trace()->now() : 0, begin = now_ns();
     {
         DeviceAllocations on(run.device);

@@ -348,6 +348,7 @@ static struct aclnn bitwise_xor[] = {ACLNN("aclnnBitwiseXorTensor", "TTT"), ACLN
                                      ACLNN("aclnnBitwiseXorScalar", "TST")};
 static struct aclnn left_shift[] = {ACLNN("aclnnLeftShift", "TTT"), ACLNN("aclnnLeftShifts", "TST"), NO_ACLNN};
 static struct aclnn right_shift[] = {ACLNN("aclnnRightShift", "TTT"), NO_ACLNN, NO_ACLNN};
+static struct aclnn add_relu[] = {ACLNN("aclnnAddRelu", "TTST"), NO_ACLNN, NO_ACLNN};
 static struct aclnn fmax_ = ACLNN("aclnnMaximum", "TTT");
 static struct aclnn fmin_ = ACLNN("aclnnMinimum", "TTT");
 
@@ -375,6 +376,9 @@ enum {
 static const struct aten_row rows[] = {
     ARITHMETIC("add", add, TAKES_ANY | TAKES_COMPLEX | ALPHA),
     ROW("add.out", add, TAKES_ANY | TAKES_COMPLEX | ALPHA),
+    ROW("_add_relu.Tensor", add_relu, TAKES_REAL | ALPHA),
+    ROW("_add_relu_.Tensor", add_relu, TAKES_REAL | ALPHA),
+    ROW("_add_relu.out", add_relu, TAKES_REAL | ALPHA),
     ARITHMETIC("sub", sub, TAKES_REAL | TAKES_COMPLEX | ALPHA | NO_BOOL | SWAPPED),
     ROW("sub.out", sub, TAKES_REAL | TAKES_COMPLEX | ALPHA | NO_BOOL | SWAPPED),
     ROW("rsub.Tensor", sub, TAKES_REAL | TAKES_COMPLEX | ALPHA | NO_BOOL | SWAPPED | REVERSED),

@@ -21,6 +21,10 @@ static int run_convolution(struct call *c, const struct aten_row *row)
     if (!(is_floating(x->dtype) || x->dtype == ACL_INT64) || x->dtype != w->dtype ||
         (bias->defined && bias->dtype != x->dtype) || x->rank < 3 || x->rank > RANK_MAX || w->rank != x->rank)
         return CALL_FALLBACK;
+    for (int32_t d = 2; d < w->rank; d++)
+        if (w->size[d] < 1)
+            return call_error(c, CALL_RUNTIME_ERROR, "kernel size should be greater than zero, but got: %ld",
+                              (long)w->size[d]);
     size[0] = x->size[0];
     size[1] = transposed ? w->size[1] * groups : w->size[0];
     for (int32_t d = 2; d < x->rank; d++) {

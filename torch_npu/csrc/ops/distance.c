@@ -6,7 +6,7 @@
 
 static bool takes(const struct npu_tensor *t, aclDataType type)
 {
-    return t->device >= 0 && t->dtype == type && (type == ACL_FLOAT || type == ACL_DOUBLE);
+    return t->device >= 0 && t->dtype == type && is_floating(type);
 }
 
 /* The shape of the distances, batches broadcast; its rank, 0 for what PyTorch refuses. */

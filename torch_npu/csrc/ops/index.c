@@ -524,7 +524,7 @@ static int run_put(struct call *c, const struct aten_row *row)
 {
     const struct npu_tensor *self = arg_tensor(c, 0), *index = arg_tensor(c, 1), *source = arg_tensor(c, 2);
     bool accumulate = arg_bool(c, 3, false);
-    if (index->dtype != ACL_INT64 || source->dtype != self->dtype || (accumulate && !indexes_with_sum(self->dtype)))
+    if (!is_index(index) || source->dtype != self->dtype || (accumulate && !indexes_with_sum(self->dtype)))
         return CALL_FALLBACK;
     if (tensor_numel(index) != tensor_numel(source))
         return call_error(

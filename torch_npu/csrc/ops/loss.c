@@ -142,11 +142,17 @@ static int run_bce_backward(struct call *c, const struct aten_row *row)
         (union aclnn_value[]){{.t = grad}, {.t = x}, {.t = y}, {.t = weight}, {.i = arg_int(c, 4, 1)}, {.t = out}});
 }
 
+/* A target of int32 counts as int64, as on a chip; PyTorch's CPU refuses it. */
+static const struct npu_tensor *class_target(struct call *c, const struct npu_tensor *target)
+{
+    return target->dtype == ACL_INT32 ? cast(c, target, ACL_INT64) : target;
+}
+
 /* Scores (N, C), (C) or, for the row's code 1, (N, C, H, W); one target for each position; a weight for each class. */
 static bool fits_classes(const struct npu_tensor *x, const struct npu_tensor *target, const struct npu_tensor *weight,
                          int two_d)
 {
-    bool type = target->dtype == ACL_INT64 || target->dtype == ACL_UINT8;
+    bool type = target->dtype == ACL_INT64 || target->dtype == ACL_INT32 || target->dtype == ACL_UINT8;
     if (!type || !is_floating(x->dtype) || x->rank < 1 || (two_d ? x->rank != 4 : x->rank > 2))
         return false;
     if (target->rank != (two_d ? 3 : x->rank - 1))
@@ -168,11 +174,15 @@ static int run_likelihood(struct call *c, const struct aten_row *row)
     bool each = reduction == REDUCTION_NONE;
     struct npu_tensor *out = result(c, 0, x->dtype, each ? target->rank : 0, target->size);
     struct npu_tensor *total = result(c, 1, x->dtype, 0, NULL);
-    return index_launch(
-        c, row->aclnn,
-        (union aclnn_value[]){
-            {.t = x}, {.t = target}, {.t = weight}, {.i = reduction}, {.i = ignore}, {.t = out}, {.t = total}},
-        CALL_INDEX_ERROR);
+    return index_launch(c, row->aclnn,
+                        (union aclnn_value[]){{.t = x},
+                                              {.t = class_target(c, target)},
+                                              {.t = weight},
+                                              {.i = reduction},
+                                              {.i = ignore},
+                                              {.t = out},
+                                              {.t = total}},
+                        CALL_INDEX_ERROR);
 }
 
 /* grad_output, self, target, weight, reduction, ignore_index, total_weight */
@@ -189,7 +199,7 @@ static int run_likelihood_backward(struct call *c, const struct aten_row *row)
     return launch(c, row->aclnn,
                   (union aclnn_value[]){{.t = grad},
                                         {.t = x},
-                                        {.t = target},
+                                        {.t = class_target(c, target)},
                                         {.t = weight},
                                         {.i = reduction},
                                         {.i = arg_int(c, 5, -100)},

@@ -36,6 +36,31 @@ static int check_range(struct call *c, double start, double end, double step)
     return CALL_OK;
 }
 
+/* The result of n numbers: an out of as many elements keeps its shape. */
+static const struct npu_tensor *sequence(struct call *c, const struct npu_tensor *given, int64_t n)
+{
+    bool keeps = tensor_numel(given) == n && given->rank;
+    return keeps ? result(c, 0, given->dtype, given->rank, given->size) : result(c, 0, given->dtype, 1, &n);
+}
+
+/* Where the operator writes its n numbers in a row: the result itself, or a temporary for spread(). */
+static const struct npu_tensor *line_of(struct call *c, const struct npu_tensor *out, int64_t n)
+{
+    return out->rank == 1 && tensor_contiguous(out) ? out : temp(c, out->dtype, 1, &n);
+}
+
+static int spread(struct call *c, const struct npu_tensor *out, const struct npu_tensor *line)
+{
+    if (line == out)
+        return CALL_OK;
+    int64_t stride[64], expected = 1;
+    for (int32_t d = out->rank - 1; d >= 0; d--) {
+        stride[d] = expected;
+        expected *= out->size[d];
+    }
+    return copy_tensor(c, out, view_of(c, line, out->rank, out->size, stride, 0));
+}
+
 enum { INCLUSIVE = 1 };
 
 static int run_arange(struct call *c, const struct aten_row *row)
@@ -62,25 +87,15 @@ static int run_arange(struct call *c, const struct aten_row *row)
     if (!(size >= 0 && size < 0x1p62))
         return call_error(c, CALL_RUNTIME_ERROR, "invalid size, possible overflow?");
     int64_t n = (int64_t)size;
-    /* an out of the right number of elements keeps its shape */
-    bool keeps = tensor_numel(given) == n && given->rank;
-    const struct npu_tensor *out =
-        keeps ? result(c, 0, given->dtype, given->rank, given->size) : result(c, 0, given->dtype, 1, &n);
+    const struct npu_tensor *out = sequence(c, given, n);
     if (call_failed(c))
         return CALL_ERROR;
     if (!n)
         return CALL_OK;
-    if (out->rank == 1 && tensor_contiguous(out))
-        return launch(c, row->aclnn, (union aclnn_value[]){{.s = &start}, {.s = &end}, {.s = &step}, {.t = out}});
-    const struct npu_tensor *line = temp(c, given->dtype, 1, &n);
+    const struct npu_tensor *line = line_of(c, out, n);
     if (launch(c, row->aclnn, (union aclnn_value[]){{.s = &start}, {.s = &end}, {.s = &step}, {.t = line}}))
         return CALL_ERROR;
-    int64_t stride[64], expected = 1;
-    for (int32_t d = out->rank - 1; d >= 0; d--) {
-        stride[d] = expected;
-        expected *= out->size[d];
-    }
-    return copy_tensor(c, out, view_of(c, line, out->rank, out->size, stride, 0));
+    return spread(c, out, line);
 }
 
 /* linspace: start, end, steps, out; logspace: start, end, steps, base, out */
@@ -99,16 +114,17 @@ static int run_linspace(struct call *c, const struct aten_row *row)
         return CALL_FALLBACK;
     if (log && is_integral(given->dtype, false))
         return CALL_FALLBACK; /* powers that are truncated: the CPU's own */
-    const struct npu_tensor *out = result(c, 0, given->dtype, 1, &steps);
+    const struct npu_tensor *out = sequence(c, given, steps);
     if (call_failed(c))
         return CALL_ERROR;
     if (!steps)
         return CALL_OK;
+    const struct npu_tensor *line = line_of(c, out, steps);
     union aclnn_value v[5] = {{.s = &start}, {.s = &end}, {.i = steps}};
     if (log)
         v[3].d = arg_double(c, 3, 10);
-    v[log ? 4 : 3].t = out;
-    return launch(c, row->aclnn, v);
+    v[log ? 4 : 3].t = line;
+    return launch(c, row->aclnn, v) ? CALL_ERROR : spread(c, out, line);
 }
 
 static int run_eye(struct call *c, const struct aten_row *row)
