@@ -113,7 +113,7 @@ static struct view *bias_of(struct plan *plan, const aclTensor *bias, aclDataTyp
 }
 
 static int forward(struct plan *plan, const aclTensor *input, const aclTensor *weight, const aclTensor *bias,
-                   const aclTensor *output, const struct numbers *a)
+                   const aclTensor *output, const struct numbers *a, bool fixed)
 {
     struct conv_shape s;
     struct view *in = plan_view(plan, input), *w = plan_view(plan, weight), *out = plan_view(plan, output);
@@ -123,7 +123,7 @@ static int forward(struct plan *plan, const aclTensor *input, const aclTensor *w
                            &bias->view, out);
     aclDataType type = compute_type(out->dtype);
     struct view *result = five(plan, out), *target = plan_output(plan, result, type);
-    struct conv_views v = {.w = ready(plan, w, type)};
+    struct conv_views v = {.w = ready(plan, w, type), .fixed = fixed};
     if (type == ACL_INT64) {
         struct view *given = ready(plan, in, type);
         v.x = a->transposed ? target : given;
@@ -167,13 +167,13 @@ static bool whole(const union op_value *arg)
     return true;
 }
 
+/* The row's code: the weight is fixed. */
 int prepare_convolution(struct plan *plan, const struct op_row *row, const union op_value *arg)
 {
-    (void)row;
     if (!whole(arg))
         TRY(check_types(plan, arg, (int[]){0, 1, 2, 9}, 4));
     struct numbers a = {arg[3].ints, arg[4].ints, arg[5].ints, arg[7].ints, arg[6].i, arg[8].i};
-    return forward(plan, arg[0].tensor, arg[1].tensor, arg[2].tensor, arg[9].tensor, &a);
+    return forward(plan, arg[0].tensor, arg[1].tensor, arg[2].tensor, arg[9].tensor, &a, row->code == 1);
 }
 
 int prepare_conv_depthwise(struct plan *plan, const struct op_row *row, const union op_value *arg)
@@ -182,7 +182,7 @@ int prepare_conv_depthwise(struct plan *plan, const struct op_row *row, const un
     TRY(check_types(plan, arg, (int[]){0, 1, 3, 7}, 4));
     const struct view *self = &arg[0].tensor->view;
     struct numbers a = {arg[4].ints, arg[5].ints, arg[6].ints, NULL, false, self->rank > 1 ? self->dim[1] : 1};
-    return forward(plan, arg[0].tensor, arg[1].tensor, arg[3].tensor, arg[7].tensor, &a);
+    return forward(plan, arg[0].tensor, arg[1].tensor, arg[3].tensor, arg[7].tensor, &a, false);
 }
 
 /* A gradient that is asked for must be there and have that shape. */

@@ -47,6 +47,7 @@ struct conv {
     int64_t rows, row;    /* channels of a group in out; elements of such a channel */
     struct part *part;
     int64_t parts;
+    bool fixed;                /* w is the same in every run */
     bool direct;               /* a kernel of one pixel on images as they lie: no planes */
     int64_t chunk, first, now; /* images: at a time, before and in the present chunk */
     struct gemm_tiles tiles;   /* of the largest part */

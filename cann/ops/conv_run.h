@@ -3,9 +3,10 @@
  * taps lead to; a convolution computes y from x, its input's gradient and a transposed convolution compute x from y,
  * and the weight's gradient comes from both.
  *
- * All of it is the blocked product of gemm.h with patches packed straight from padded planes (kernels/conv.h), so the
- * bits depend neither on threads nor on the ISA, and an image's result not on the others of its batch. Images are taken
- * a few at a time, so that their planes stay in the cache; only the weight's gradient depends on how many. */
+ * All of it is the blocked product of gemm.h with patches packed straight from padded planes (kernels/conv.h), or, for
+ * 3×3 kernels, Winograd's transforms around such products (conv_winograd.c); so the bits depend neither on threads nor
+ * on the ISA, and an image's result not on the others of its batch (on their number where that settles the way). Images
+ * are taken a few at a time, so that their planes stay in the cache; only the weight's gradient depends on how many. */
 #ifndef ANYNPU_OPS_CONV_RUN_H
 #define ANYNPU_OPS_CONV_RUN_H
 
@@ -22,6 +23,7 @@ struct conv_shape {
  * double, except that x may be of a 16-bit type and of any strides where it is read (conv_y, conv_w). */
 struct conv_views {
     struct view *x, *y, *w;
+    bool fixed; /* w is the same in every run of the plan */
 };
 
 /* y = w * x + bias [channels_y] (or NULL). */

@@ -10,6 +10,7 @@
 enum {
     CHANNELS = 16,         /* with fewer the transforms cost more than the products save */
     TILES = 24,            /* the same, with fewer tiles in all */
+    TILES_FIXED = 12,      /* with weights that are transformed once */
     BLOCK_BYTES = 1 << 20, /* of transformed tiles and products at a time */
     ROW = WINOGRAD_TILES + WINOGRAD_SLACK
 };
@@ -17,9 +18,11 @@ enum {
 struct winograd {
     struct conv *tiles, *direct;
     const struct winograd_kernels *kernels;
-    int64_t rows, inner;             /* channels of the result and of the image */
-    bool turned;                     /* weights are [inner][rows], their kernels to be turned */
-    struct view *weights, *in, *out; /* [16][rows][inner], [panels][16][inner][ROW], [panels][16][rows][tiles] */
+    int64_t rows, inner; /* channels of the result and of the image */
+    bool turned;         /* weights are [inner][rows], their kernels to be turned */
+    float *kept;         /* fixed weights, [16][rows][inner], once they are `transformed`; else NULL */
+    bool transformed;
+    struct view *weights, *in, *out; /* the same, [panels][16][inner][ROW], [panels][16][rows][tiles] */
     int64_t weights_apart, in_apart,
         out_apart;                 /* from place to place: a line more, so that they share no set of a cache */
     int64_t block;                 /* panels at a time */
@@ -39,7 +42,7 @@ bool conv_winograd_fits(const struct conv *direct)
     return direct->size == sizeof(float) && s->groups == 1 && is_size(s->kernel, 1, 3) && is_size(s->stride, 1, 1) &&
            is_size(s->dilation, 1, 1) && s->x[0] == 1 && s->y[0] == 1 && s->before[1] <= 2 && s->before[2] <= 2 &&
            direct->rows >= CHANNELS && direct->from_channels >= CHANNELS &&
-           s->images * ((to[1] + 1) / 2) * ((to[2] + 1) / 2) >= TILES;
+           s->images * ((to[1] + 1) / 2) * ((to[2] + 1) / 2) >= (direct->fixed ? TILES_FIXED : TILES);
 }
 
 static float *floats(const struct view *v)
@@ -47,11 +50,16 @@ static float *floats(const struct view *v)
     return (float *)v->data;
 }
 
+static float *transformed_weights(const struct winograd *w)
+{
+    return w->kept ? w->kept : floats(w->weights);
+}
+
 static void run_weights(void *arg, int64_t begin, int64_t end)
 {
     const struct winograd *w = arg;
     for (int64_t row = begin; row < end; row++)
-        w->kernels->weights(floats(w->weights) + row * w->inner, w->weights_apart,
+        w->kernels->weights(transformed_weights(w) + row * w->inner, w->weights_apart,
                             floats(w->direct->w) + row * 9 * (w->turned ? 1 : w->inner), w->turned ? 9 * w->rows : 9,
                             w->inner, w->turned);
 }
@@ -101,7 +109,7 @@ static void run_products(void *arg, int64_t begin, int64_t end)
                                .alpha = 1};
         for (int64_t k = 0; k < w->inner; k += depth) {
             b.k = min(depth, w->inner - k);
-            b.a = floats(w->weights) + place * w->weights_apart + k;
+            b.a = transformed_weights(w) + place * w->weights_apart + k;
             b.b = floats(w->in) + at * w->in_apart + k * ROW;
             b.beta = k ? 1 : 0;
             w->direct->gemm->block(&b);
@@ -149,7 +157,9 @@ static int run_winograd(void *arg)
     struct winograd *w = arg;
     struct conv *c = w->tiles;
     bool weights_turned = false;
-    parallel(w->rows, max(1, 4096 / w->inner), run_weights, w);
+    if (!w->transformed)
+        parallel(w->rows, max(1, 4096 / w->inner), run_weights, w);
+    w->transformed = w->kept != NULL;
     for (c->first = 0; c->first < c->s.images; c->first += c->chunk) {
         c->now = min(c->chunk, c->s.images - c->first);
         conv_make_planes(c);
@@ -198,7 +208,11 @@ int conv_plan_winograd(struct plan *plan, struct conv *direct)
             panels = (columns + WINOGRAD_TILES - 1) / WINOGRAD_TILES;
     int64_t bytes = WINOGRAD_PLACES * (w->in_apart + w->out_apart) * (int64_t)sizeof(float);
     w->block = max(1, min(panels, BLOCK_BYTES / bytes));
-    w->weights = plan_temp(plan, ACL_FLOAT, 1, (int64_t[]){WINOGRAD_PLACES * w->weights_apart});
+    int64_t weights = WINOGRAD_PLACES * w->weights_apart;
+    if (direct->fixed)
+        w->kept = plan_alloc(plan, (size_t)weights * sizeof(float));
+    else
+        w->weights = plan_temp(plan, ACL_FLOAT, 1, &weights);
     w->in = plan_temp(plan, ACL_FLOAT, 1, (int64_t[]){w->block * WINOGRAD_PLACES * w->in_apart});
     w->out = plan_temp(plan, ACL_FLOAT, 1, (int64_t[]){w->block * WINOGRAD_PLACES * w->out_apart + WINOGRAD_SLACK});
     plan_step(plan, run_winograd, w,

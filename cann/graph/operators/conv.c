@@ -5,6 +5,7 @@
 #include "aclnnop/aclnn_convolution.h"
 #include "aclnnop/aclnn_inplace_add.h"
 #include "aclnnop/aclnn_inplace_mul.h"
+#include "anynpu/operators.h"
 #include "graph/operators/quant.h"
 #include "graph/operators/row.h"
 #include "graph/operators/window.h"
@@ -28,9 +29,17 @@ static void call_conv(struct op *op, const struct window *w, struct operand *x, 
         pads[2 * (lead + d)] = w->before[d];
         pads[2 * (lead + d) + 1] = w->after[d];
     }
-    OP_CALL(op, aclnnConvolution, op_acl(op, window_flat(op, x)), op_acl(op, window_flat(op, weight)), op_acl(op, bias),
-            op_array(op, (size_t)n, stride), op_array(op, 2 * (size_t)n, pads), op_array(op, (size_t)n, dilation),
-            transposed, op_array(op, (size_t)n, none), op_int(op, "group", 1), op_out(op, window_flat(op, y)), 0);
+    const aclTensor *from = op_acl(op, window_flat(op, x)), *kernel = op_acl(op, window_flat(op, weight)),
+                    *plus = op_acl(op, bias);
+    const aclIntArray *steps = op_array(op, (size_t)n, stride), *padding = op_array(op, 2 * (size_t)n, pads),
+                      *reach = op_array(op, (size_t)n, dilation), *more = op_array(op, (size_t)n, none);
+    int64_t groups = op_int(op, "group", 1);
+    aclTensor *to = op_out(op, window_flat(op, y));
+    if (weight->host) /* a constant */
+        OP_CALL(op, anynpu_ConvolutionFixed, from, kernel, plus, steps, padding, reach, transposed, more, groups, to,
+                0);
+    else
+        OP_CALL(op, aclnnConvolution, from, kernel, plus, steps, padding, reach, transposed, more, groups, to, 0);
 }
 
 /* The result's shape for m channels. */
