@@ -12,7 +12,8 @@ enum {
 struct conv *conv_make(struct plan *plan, const struct conv_shape *s, struct conv_views v, aclDataType type)
 {
     struct conv *c = plan_alloc(plan, sizeof *c);
-    *c = (struct conv){.s = *s, .size = (int64_t)dtype_size(type), .x = v.x, .y = v.y, .w = v.w, .fixed = v.fixed, .segments = 1};
+    *c = (struct conv){
+        .s = *s, .size = (int64_t)dtype_size(type), .x = v.x, .y = v.y, .w = v.w, .fixed = v.fixed, .segments = 1};
     c->gemm = type == ACL_DOUBLE ? &ISA_PICK(matmul_kernels)->f64 : &ISA_PICK(matmul_kernels)->f32;
     c->tables = ISA_PICK(conv_kernels);
     c->kernels = type == ACL_DOUBLE ? &c->tables->f64 : &c->tables->f32;

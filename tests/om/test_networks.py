@@ -119,6 +119,20 @@ def test_chosen_batch(case: tuple[Network, pathlib.Path], runner: Callable) -> N
     program.close()
 
 
+def test_convolutions_run_again(tmp_path: pathlib.Path) -> None:
+    """What is kept of fixed weights at the first run serves the next ones, and other addresses of inputs and outputs."""
+    torch.manual_seed(0)
+    layers = [torch.nn.Conv2d(24, 32, 3, padding=1), torch.nn.ReLU(), torch.nn.ConvTranspose2d(32, 16, 3, padding=1)]
+    net = torch.nn.Sequential(*layers).eval()
+    network = Network(net, (torch.randn(2, 24, 15, 12),), ("x",), ("y",), (0,), (0,), classic=True)
+    with anynpu.offline.load(convert(network.export(tmp_path / "c.onnx"), tmp_path / "c.om", KEEP)) as model:
+        inputs = [torch.randn(2, 24, 15, 12) for _ in range(3)]
+        resident = [x.npu() for x in inputs]
+        for _ in range(2):
+            for x, there in zip(inputs, resident, strict=True):
+                compare([model(there).cpu().numpy()], arrays(network.reference((x,))), 1e-5)
+
+
 def test_an_npu_model_is_exported(tmp_path: pathlib.Path) -> None:
     """torch.onnx.export of a module and inputs on the device, by both exporters."""
     network = NETWORKS["lenet"]()
