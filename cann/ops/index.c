@@ -668,8 +668,8 @@ static int run_embedding_index(void *arg)
     return ACLNN_SUCCESS;
 }
 
-/* 16-bit floats: a row of the table is the sum of its lines in their order, kept in float until it is stored; most rows
- * of a large table have none. */
+/* Few lines into a large table of 16-bit floats: a row is the sum of its lines in their order, kept in float until it
+ * is stored; most rows have none. */
 struct embedding_sums {
     struct view *grad, *index, *out, *lists; /* dense; lists: where each row's lines end, then all the lines */
     int64_t padding, rows, columns;
@@ -763,15 +763,16 @@ int prepare_embedding_backward(struct plan *plan, const struct op_row *row, cons
     if (view_count(grad) != n * columns)
         return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "grad must have %lld rows, one for each index.", (long long)n);
     bool scaled = arg[4].i != 0;
-    if (out->dtype == ACL_FLOAT16 || out->dtype == ACL_BF16) {
-        if (!dtype_is_float(grad->dtype))
-            return plan_fail(plan, ACLNN_ERR_PARAM_INVALID, "grad must be of a floating type, but is %s.",
-                             dtype_name(grad->dtype));
+    bool narrow = out->dtype == ACL_FLOAT16 || out->dtype == ACL_BF16;
+    if (narrow && n <= rows && dtype_is_float(grad->dtype)) {
         add_embedding_sums(plan, grad, index, out, (int64_t)(uint64_t)arg[3].i, scaled);
         return ACLNN_SUCCESS;
     }
-    plan_fill(plan, out, (const char[16]){0});
-    struct view *lines_view = plan_alias(plan, plan_contiguous(plan, grad, out->dtype), 0);
+    /* 16-bit sums of many rows would lose what a float keeps */
+    aclDataType sum = narrow ? ACL_FLOAT : out->dtype;
+    struct view *target_view = narrow ? plan_temp(plan, sum, 2, shape) : out;
+    plan_fill(plan, target_view, (const char[16]){0});
+    struct view *lines_view = plan_alias(plan, plan_contiguous(plan, grad, sum), 0);
     lines_view->rank = 2;
     lines_view->dim[0] = lines[0];
     lines_view->dim[1] = lines_view->stride[0] = lines[1];
@@ -785,7 +786,9 @@ int prepare_embedding_backward(struct plan *plan, const struct op_row *row, cons
     t->count = scaled ? plan_alloc(plan, (size_t)(rows + 1) * 8) : NULL;
     plan_step(plan, run_embedding_index, t, (uint64_t)n);
     struct move *m;
-    TRY(scatter_slices(plan, SCATTER_ADD, out, 0, t->kept, lines_view, INDEX_TEXT_SELF, &m));
+    TRY(scatter_slices(plan, SCATTER_ADD, target_view, 0, t->kept, lines_view, INDEX_TEXT_SELF, &m));
     m->scale = t->scale;
+    if (target_view != out)
+        plan_copy(plan, out, target_view);
     return ACLNN_SUCCESS;
 }

@@ -3,7 +3,7 @@
 
 #include "ops/walk.h"
 
-enum { SCATTER_GRAIN = 16384, FREE_BYTES = 1000, SHORT_RUN = 8 };
+enum { SCATTER_GRAIN = 16384, FREE_BYTES = 1000, SHORT_RUN = 8, CACHED = 1 << 20, LINE = 64 };
 
 int index_fail(const struct index_site *site, int64_t value)
 {
@@ -46,9 +46,23 @@ struct scatter {
     struct view out, index, src;    /* free dimensions, ordered for speed */
     struct view index_seq, src_seq; /* ordered dimensions */
     int64_t steps;                  /* elements of the ordered dimensions */
+    bool far;                       /* out is larger than a cache */
     int64_t size;
     const double *scale;
 };
+
+/* Fetches what the next run reads and changes; their places follow no order that the CPU would see. */
+static void fetch(const struct scatter *s, const struct scatter_run *r, int64_t index_step, int64_t src_step)
+{
+    int64_t place = r->index[index_step], bytes = r->n * s->size;
+    if (r->out_step != 1 || r->src_step != 1 || r->index_step || (uint64_t)place >= (uint64_t)s->param.limit)
+        return;
+    const char *out = r->out + place * s->param.dim_step * s->size, *src = r->src + src_step * s->size;
+    for (int64_t at = 0; at < bytes; at += LINE) {
+        __builtin_prefetch(out + at, 1);
+        __builtin_prefetch(src + at);
+    }
+}
 
 /* One line of free elements [at, at + n) from the bases, for every ordered element. */
 static void line(const struct scatter *s, struct scatter_run run)
@@ -85,6 +99,8 @@ static void line(const struct scatter *s, struct scatter_run run)
                 r.index += run.index_step;
             }
         } else {
+            if (s->far && last >= 0 && at[last] + 1 < dim[last])
+                fetch(s, &r, s->index_seq.stride[last], s->src_seq.stride[last]);
             s->loop(&r, &param);
         }
         for (int32_t d = turn ? last - 1 : last; d >= 0 && ++at[d] == dim[d]; d--)
@@ -146,11 +162,16 @@ int scatter_run(enum scatter_op op, const struct view *out, const struct view *i
     s.param.limit = site->limit;
     s.param.error = &error;
     s.steps = view_count(&s.index_seq);
+    s.far = site->limit * site->dim_step * s.size > CACHED;
     walk_order((struct view *[]){&s.out, &s.index, &s.src}, 3);
     if (s.index_seq.rank && !scale)
         view_coalesce((struct view *[]){&s.index_seq, &s.src_seq}, 2);
-    int64_t grain = SCATTER_GRAIN / s.steps, least = FREE_BYTES / s.size; /* short pieces of rows are slow to find */
-    parallel(count / s.steps, grain < least ? least : grain, scatter_piece, &s);
+    /* A piece goes through all lines, each at another place, so a few long ones are best: a thread's share, where that
+     * is long enough. What a piece holds changes no result. */
+    int64_t each = count / s.steps, grain = SCATTER_GRAIN / s.steps, least = FREE_BYTES / s.size;
+    int64_t share = s.far ? (each + parallel_threads() - 1) / parallel_threads() : 0;
+    grain = grain < least ? least : grain;
+    parallel(each, grain < share ? share : grain, scatter_piece, &s);
     return outcome(&error, site);
 }
 

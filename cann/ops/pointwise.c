@@ -217,13 +217,14 @@ static int spread(struct plan *plan, struct step *s, struct view *out, struct vi
     return ACLNN_SUCCESS;
 }
 
-/* The loop from and to 16-bit floats, when all operands are of that type; one may be a float of one element. */
+/* The loop from and to 16-bit floats, when all operands are of that type; one may be a float of one element, which
+ * repeats (beside a single result it would not). */
 static walk_loop find_half(const struct elementwise_kernels *k, int op, aclDataType type, bool repeats,
                            const struct view *out, struct view *const *in, int n)
 {
     const struct elementwise_table *table = k->table[op >> 8];
     int floats = 0;
-    if (!half(type) || out->dtype != type || (op & 0xff) >= table->halves)
+    if (!half(type) || out->dtype != type || (op & 0xff) >= table->halves || view_count(out) < 2)
         return NULL;
     for (int i = 0; i < n; i++) {
         bool one = in[i]->dtype == ACL_FLOAT && in[i]->rank == 0 && repeats;

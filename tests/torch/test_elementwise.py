@@ -430,3 +430,16 @@ def test_complex(dtype):
         torch.autograd.grad(((x * x + x).sigmoid() / x).abs().square(), x, torch.ones(4, 5, device=x.device))[0] for x in leaves
     ]
     same(grads[1], grads[0])
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1), (2,), (33,), (3, 1, 5), (64, 7)])
+def test_small_floats_with_scalars(dtype, shape):
+    """A scalar is not rounded to the tensor's type, whatever the tensor's size and order."""
+    x = torch.randn(shape).to(dtype)
+    on_npu = x.npu()
+    for see in (lambda a: a, lambda a: a.expand(3, *a.shape), lambda a: a[..., ::2] if a.dim() else a,
+                lambda a: a.mT if a.dim() == 2 else a):  # fmt: skip
+        for f in (lambda a: a * 0.3, lambda a: 1.7 - a, lambda a: a / 3.1, lambda a: a.add(0.1, alpha=2), lambda a: 2.5 / a,
+                  lambda a: a * a.flatten()[0], lambda a: torch.maximum(a, a.flatten()[:1])):  # fmt: skip
+            torch.testing.assert_close(f(see(on_npu)).cpu(), f(see(x).float()).to(dtype))
