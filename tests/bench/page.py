@@ -16,6 +16,7 @@ REASONS = [
     (r"^nonzero", "counted first, then written"),
     (r"^(erf|log|log1p|sin|atan|pow|tanh|exp|elu|silu|sigmoid|softplus|gelu|mish)\b",
      "at most 2 units in the last place and the same bits on every processor: no fused instructions"),
+    (r"^softmax columns (bf16|f16)", "exponentials are computed twice: as floats they would not fit a cache"),
     (r"softmax|cross_entropy", "the same exponential as everywhere, without fused instructions"),
     (r"^(sum|amax|prod|norm|std|var|mean).* (bf16|f16) ", "blocks are widened to float before they are reduced"),
     (r"^(sum|amax|prod)", "partial results of a fixed order, the same on every processor and for any number of threads"),
