@@ -89,6 +89,8 @@ static uint64_t NAME(border)(int64_t n, int64_t k, const ITEM *items, int d, int
 static ITEM *NAME(split)(bool wanted, int64_t *n, int64_t *k, ITEM *items, ITEM *scratch)
 {
     ITEM *left = items, *front = items;
+    if (*n < NAME(short)) /* counting digits costs more than it spares */
+        return items;
     for (int d = DIGITS - 1; d >= 0 && *n > 4 * NAME(few) && *k < *n; d--) {
         int64_t below, same, at = 0;
         uint64_t border = NAME(border)(*n, *k, left, d, &below, &same);
@@ -151,6 +153,12 @@ static void NAME(least)(int64_t n, int64_t k, ITEM *items, ITEM *scratch)
     }
     int64_t left = n, rest = k;
     ITEM *border = NAME(split)(true, &left, &rest, items, scratch);
+    if (left == n) { /* nothing was split off */
+        ITEM *all = NAME(sort)(n, items, scratch);
+        if (all != items)
+            memcpy(items, all, sizeof(ITEM) * (size_t)k);
+        return;
+    }
     if (rest > 0) { /* equal keys by place */
         ITEM *sorted = NAME(sort)(left, border, scratch);
         memmove(border, sorted, sizeof(ITEM) * (size_t)rest);
