@@ -8,7 +8,7 @@
 #include "ops/conv_job.h"
 
 enum {
-    CHANNELS = 32,         /* with fewer the transforms cost more than the products save */
+    CHANNELS = 64,         /* with fewer the transforms cost more than the products save */
     TILES = 24,            /* the same, with fewer tiles in all */
     TILES_FIXED = 12,      /* with weights that are transformed once */
     BLOCK_BYTES = 1 << 20, /* of transformed tiles and products at a time */

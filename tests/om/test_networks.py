@@ -122,11 +122,11 @@ def test_chosen_batch(case: tuple[Network, pathlib.Path], runner: Callable) -> N
 def test_convolutions_run_again(tmp_path: pathlib.Path) -> None:
     """What is kept of fixed weights at the first run serves the next ones, and other addresses of inputs and outputs."""
     torch.manual_seed(0)
-    layers = [torch.nn.Conv2d(32, 48, 3, padding=1), torch.nn.ReLU(), torch.nn.ConvTranspose2d(48, 32, 3, padding=1)]
+    layers = [torch.nn.Conv2d(64, 72, 3, padding=1), torch.nn.ReLU(), torch.nn.ConvTranspose2d(72, 64, 3, padding=1)]
     net = torch.nn.Sequential(*layers).eval()
-    network = Network(net, (torch.randn(2, 32, 15, 12),), ("x",), ("y",), (0,), (0,), classic=True)
+    network = Network(net, (torch.randn(2, 64, 15, 12),), ("x",), ("y",), (0,), (0,), classic=True)
     with anynpu.offline.load(convert(network.export(tmp_path / "c.onnx"), tmp_path / "c.om", KEEP)) as model:
-        inputs = [torch.randn(2, 32, 15, 12) for _ in range(3)]
+        inputs = [torch.randn(2, 64, 15, 12) for _ in range(3)]
         resident = [x.npu() for x in inputs]
         for _ in range(2):
             for x, there in zip(inputs, resident, strict=True):

@@ -158,10 +158,10 @@ def test_three_by_three(dtype: torch.dtype) -> None:
     """Kernels of 3×3 and many channels go another way: even and odd sizes, all paddings, images longer than a chunk."""
     torch.manual_seed(0)
     for n, channels, filters, height, width, padding in (
-        (2, 32, 40, 14, 14, (1, 1)),
-        (3, 33, 35, 13, 12, (2, 0)),
-        (40, 48, 32, 5, 3, (1, 2)),
-        (1, 330, 40, 16, 11, (1, 1)),
+        (2, 64, 72, 14, 14, (1, 1)),
+        (3, 65, 67, 13, 12, (2, 0)),
+        (40, 80, 64, 5, 3, (1, 2)),
+        (1, 330, 70, 16, 11, (1, 1)),
         (3, 64, 64, 70, 65, (0, 1)),
     ):
         x, w = torch.randn(n, channels, height, width).to(dtype), torch.randn(filters, channels, 3, 3).to(dtype)
@@ -174,7 +174,7 @@ def test_three_by_three(dtype: torch.dtype) -> None:
 def test_three_by_three_not_finite() -> None:
     """Infinities and NaN stay where the plain sum has them, and other images keep their bits."""
     torch.manual_seed(0)
-    x, w = torch.randn(3, 32, 20, 20), torch.randn(40, 32, 3, 3)
+    x, w = torch.randn(3, 64, 20, 20), torch.randn(72, 64, 3, 3)
     clean = F.conv2d(x.npu(), w.npu(), padding=1).cpu()
     x[1, 3, 5, 6], x[1, 4, 9, 9] = float("inf"), float("nan")
     for transposed in (False, True):
