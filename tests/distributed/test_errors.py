@@ -5,6 +5,8 @@ import os
 import pickle
 import random
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -161,3 +163,40 @@ def test_flight_recorder_on_timeout(own_pool, tmp_path):
     )
     pool.run(_open_group)
     pool.run(dumped, prefix)
+
+
+UNSEEN = """
+import sys, time, torch, torch_npu, torch.distributed as dist
+rank, seen, store = int(sys.argv[1]), sys.argv[2] == "seen", dist.FileStore(sys.argv[3], 2)
+torch.npu.set_device(rank)
+dist.init_process_group("hccl", store=store, rank=rank, world_size=2)
+t = torch.ones(1000).npu()
+dist.all_reduce(t)
+torch.npu.synchronize()
+if rank == 0:
+    time.sleep(1)
+    try:
+        dist.all_reduce(t)
+        if seen:
+            torch.npu.synchronize()
+    except RuntimeError as error:
+        print("told:", error)
+    time.sleep(1)
+"""
+
+
+@pytest.mark.parametrize("way", ["unseen", "seen"])
+def test_failure_that_nobody_asks_for(tmp_path, way):
+    """A rank's last collective fails (its peer has ended) and the script does not look: it must not end as if all were well."""
+    command = [sys.executable, "-c", UNSEEN]
+    environment = dict(os.environ, ANYNPU_DEVICES="2", OMP_NUM_THREADS="1")
+    ranks = [
+        subprocess.Popen([*command, str(rank), way, str(tmp_path / "store")], env=environment, text=True, stderr=subprocess.PIPE)
+        for rank in range(2)
+    ]
+    texts = [rank.communicate(timeout=60)[1] for rank in ranks]
+    assert ranks[1].returncode == 0, texts[1]
+    if way == "seen":
+        assert ranks[0].returncode == 0, texts[0]
+    else:
+        assert ranks[0].returncode == 1 and "failed, which was not noticed before its end" in texts[0], texts[0]

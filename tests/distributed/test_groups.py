@@ -154,9 +154,20 @@ def groups(rank, world):
     dist.destroy_process_group(group)
     bad = torch_npu._C._distributed_c10d.ProcessGroupHCCL.Options()
     bad.hccl_config = {"hccl_bufer_size": 50}
-    with pytest.raises(ValueError, match="hccl_config has no key 'hccl_bufer_size'"):
+    with pytest.raises(RuntimeError, match="hccl_config has no key 'hccl_bufer_size'"):
         torch_npu._C._distributed_c10d.ProcessGroupHCCL(dist.HashStore(), 0, 1, bad)
     assert copy.deepcopy(options).hccl_config == options.hccl_config
+    for wrong, text in [
+        ({"group_name": 1}, "Value type of group_name should be string"),
+        ({"hccl_sdma_qos": "1"}, "Value type of hccl_sdma_qos should be int"),
+        ({"hccl_exec_timeout": 1 << 31}, r"exceeds INT32_MAX\(2147483647\)"),
+        ({"hccl_algo": "a" * 1700}, "The length of hccl_algo is 1700"),
+    ]:
+        bad.hccl_config = wrong
+        with pytest.raises(RuntimeError, match=text):
+            dist.new_group([0, 1], pg_options=bad)
+    options.hccl_config = {}  # the group keeps what it was made with
+    assert hccl_of(group).options.hccl_config["hccl_buffer_size"] == 50
     subgroup, _ = dist.new_subgroups(group_size=1)
     dist.barrier(subgroup)
 
@@ -182,6 +193,31 @@ def barriers(rank, world):
             dist.monitored_barrier(timeout=datetime.timedelta(seconds=0.5))
 
 
+def to_itself(rank, world):
+    everybody = range(world)
+    sent = [torch.full((peer + 1, 3), float(rank * 10 + peer)).npu() for peer in everybody]
+    got = [torch.empty(rank + 1, 3).npu() for _ in everybody]
+    batch = [dist.P2POp(dist.isend, sent[peer], peer) for peer in everybody]
+    batch += [dist.P2POp(dist.irecv, got[peer], peer) for peer in everybody]
+    for work in dist.batch_isend_irecv(batch):
+        work.wait()
+    assert [t[0, 0].item() for t in got] == [peer * 10.0 + rank for peer in everybody]
+    alone = torch.arange(5.0).npu()
+    kept = torch.zeros(5).npu()
+    works = dist.batch_isend_irecv([dist.P2POp(dist.irecv, kept, rank), dist.P2POp(dist.isend, alone, rank)])
+    for work in works:
+        work.wait()
+    assert all(work.is_completed() for work in works) and kept.tolist() == [0, 1, 2, 3, 4]
+    with pytest.raises(RuntimeError, match="works only in batch_isend_irecv"):
+        hccl_of().send([alone], rank, 0)
+    hccl_of()._group_start()
+    hccl_of().send([alone], rank, 0)
+    with pytest.raises(RuntimeError, match="sends 1 messages to itself and receives 0"):
+        hccl_of()._group_end()
+    with pytest.raises(RuntimeError, match="ends that was not started"):
+        hccl_of()._group_end()
+
+
 def names(rank, world):
     assert dist.get_backend() == "hccl" and dist.is_hccl_available()
     backend = hccl_of()
@@ -191,7 +227,7 @@ def names(rank, world):
     assert isinstance(backend.get_hccl_comm_name(rank), str)
 
 
-@pytest.mark.parametrize("case", [groups, barriers, names], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("case", [groups, barriers, to_itself, names], ids=lambda f: f.__name__)
 def test_groups(three, case):
     three.run(case)
 
@@ -217,6 +253,28 @@ split.port = 29641
 
 def test_split_group(own_pool):
     own_pool(3).run(split)
+
+
+def second_life(rank, world):
+    """The same keys in the same store twice: what the first life left is no answer in the second."""
+    dist.destroy_process_group()
+    store = dist.TCPStore("127.0.0.1", second_life.port, world, is_master=rank == 0)
+    for life in range(2):
+        dist.init_process_group("hccl", store=store, rank=rank, world_size=world)
+        began = time.time()
+        if life and rank == 1:
+            time.sleep(1)
+        dist.monitored_barrier(timeout=datetime.timedelta(seconds=30))
+        assert not life or rank == 1 or time.time() - began > 0.8, "an answer of the first life"
+        dist.barrier()
+        dist.destroy_process_group()
+
+
+second_life.port = 29643
+
+
+def test_monitored_barrier_after_a_restart(own_pool):
+    own_pool(2).run(second_life)
 
 
 def mixed(rank, world):
@@ -256,3 +314,33 @@ def recorder(rank, world):
 
 def test_flight_recorder(own_pool):
     own_pool(2, TORCH_HCCL_TRACE_BUFFER_SIZE="100").run(recorder)
+
+
+def in_graph(rank, world):
+    """Collectives inside a captured graph, replayed with new contents, beside ones that are called."""
+    sent = torch.zeros(1000).npu()
+    small, large = torch.zeros(1000).npu(), torch.zeros(world * 1000).npu()
+    dist.all_reduce(torch.ones(1).npu())  # opens the communicator, which a capture cannot
+    torch.npu.synchronize()
+    graph = torch.npu.NPUGraph()
+    with torch.npu.graph(graph):
+        small.copy_(sent * 2)
+        dist.all_reduce(small)
+        work = dist.all_gather_into_tensor(large, sent + 1, async_op=True)
+        work.wait()
+        small.add_(1)
+        large.mul_(2)
+    for step in range(4):
+        sent.fill_(float(step + rank))
+        graph.replay()
+        called = torch.ones(3).npu()
+        dist.all_reduce(called)
+        assert called.tolist() == [world] * 3
+        assert small.eq(2.0 * sum(step + r for r in range(world)) + 1).all(), (step, small[0])
+        want = torch.tensor([2.0 * (step + r + 1) for r in range(world)]).repeat_interleave(1000)
+        assert torch.equal(large.cpu(), want), step
+    dist.barrier()
+
+
+def test_collectives_in_a_graph(two):
+    two.run(in_graph)

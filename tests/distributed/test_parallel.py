@@ -85,6 +85,22 @@ def test_sharded_grad_scaler(two):
     two.run(sharded_scaler)
 
 
+def ddp_times(rank, world):
+    """What DDP logs of its steps (it samples them) comes from events of the device."""
+    model = DDP(torch.nn.Linear(300, 300).npu(), device_ids=[rank])
+    x = torch.ones(500, 300).npu()
+    for _ in range(15):
+        model(x).sum().backward()
+    times = model._get_ddp_logging_data()
+    for name in ("forward", "backward_compute", "backward_comm"):
+        assert 0 < times[f"avg_{name}_time"] < 5e9, (name, times)
+    assert times["avg_backward_compute_time"] >= times["backward_compute_comm_overlap_time"] >= 0
+
+
+def test_ddp_times(two):
+    two.run(ddp_times)
+
+
 def ddp(rank, world, options):
     net = DDP(make_net(seed=rank).npu(), device_ids=[rank], **options)  # rank 0's weights are everybody's
     steps_of(net, rank, world)

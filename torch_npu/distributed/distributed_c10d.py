@@ -4,8 +4,12 @@
 The collectives themselves are ProcessGroupHCCL's (csrc/bridge/c10d); PyTorch calls them directly.
 """
 
+import atexit
 import functools
+import os
+import sys
 from collections.abc import Callable
+from copy import copy
 from datetime import timedelta
 
 import torch
@@ -30,6 +34,7 @@ def _make_group(backend: "dist._DistributedBackendOptions", options: object) -> 
     own = _C._distributed_c10d.ProcessGroupHCCL.Options
     if not isinstance(options, own):
         options = own()
+    options = copy(options)
     options._timeout = backend.timeout
     options.global_ranks_in_group = backend.global_ranks_in_group
     options.group_id = backend.group_id
@@ -150,10 +155,21 @@ def _also_on_hccl(monitored_barrier: Callable[..., None]) -> Callable[..., None]
     return barrier
 
 
+def _tell_unseen(pid: int) -> None:
+    """At exit: an operation failed and nobody has asked for it. The program must not look as if all were well."""
+    text = _C._distributed_c10d._unseen_failure() if os.getpid() == pid else ""
+    if text:
+        print(f"A collective of this process failed, which was not noticed before its end: {text}", file=sys.stderr)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(1)
+
+
 def install() -> None:
     """Registers the backend and puts the names into torch.distributed; may run twice."""
     if "HCCL" not in dist.Backend._plugins:
         dist.Backend.register_backend("hccl", _make_group, extended_api=True, devices=["npu"])
+        atexit.register(_tell_unseen, os.getpid())
     dist.is_hccl_available = is_hccl_available
     dist.reinit_process_group = reinit_process_group
     if not hasattr(dist.monitored_barrier, "__wrapped__") or dist.monitored_barrier.__module__ != __name__:

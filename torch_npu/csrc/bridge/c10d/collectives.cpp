@@ -4,6 +4,7 @@
 // Tensors need not be contiguous: what is not goes through a temporary on the operation's stream. An operation that
 // moves nothing on any rank is not passed to HCCL.
 #include "group.h"
+#include "meeting.h"
 #include "reduction.h"
 
 namespace npu
@@ -243,46 +244,27 @@ WorkPtr ProcessGroupHCCL::barrier(const c10d::BarrierOptions &opts)
 // On the host, through the store: rank 0 hears from every rank and then lets them go, so it can name who is missing.
 void ProcessGroupHCCL::monitoredBarrier(const c10d::BarrierOptions &opts, bool wait_all_ranks)
 {
-    using Clock = std::chrono::steady_clock;
-    using std::chrono::milliseconds;
-    milliseconds timeout = timeout_of(opts.timeout);
-    std::string key = c10::str("monitored_barrier/", generation, "/", barriers++, "/");
-    auto text_of = [](const std::string &text) { return std::vector<uint8_t>(text.begin(), text.end()); };
+    std::chrono::milliseconds timeout = timeout_of(opts.timeout);
+    Meeting meeting(*store, c10::str("monitored_barrier/", generation, "/", barriers++), rank_, size_, timeout);
     if (rank_) {
-        store->set(key + std::to_string(rank_), text_of("here"));
+        std::string answer;
         try {
-            store->wait({key + "answer"}, timeout);
+            answer = meeting.answer();
         } catch (const std::exception &error) {
             TORCH_CHECK(false, "Rank ", rank_,
                         " successfully reached monitoredBarrier, but received errors while "
                         "waiting for send/recv from rank 0. Please check rank 0 logs for faulty rank. Original error: ",
                         error.what(), error_suffix(Module::DIST, Kind::TIMEOUT));
         }
-        std::vector<uint8_t> answer = store->get(key + "answer");
-        TORCH_CHECK(answer == text_of("go"), "Rank ", rank_,
-                    " successfully reached monitoredBarrier, but: ", std::string(answer.begin(), answer.end()));
+        TORCH_CHECK(answer == "go", "Rank ", rank_, " successfully reached monitoredBarrier, but: ", answer);
         return;
     }
-    auto until = Clock::now() + timeout;
-    std::vector<int> missing;
-    for (int r = 1; r < size_; r++) {
-        auto left = std::chrono::duration_cast<milliseconds>(until - Clock::now());
-        try {
-            store->wait({key + std::to_string(r)}, std::max(left, milliseconds(1)));
-        } catch (const std::exception &) {
-            missing.push_back(r);
-            if (!wait_all_ranks)
-                break;
-        }
-    }
+    std::vector<int> missing = meeting.gather(wait_all_ranks);
     if (missing.empty())
-        return store->set(key + "answer", text_of("go"));
-    std::string who;
-    for (int r : missing)
-        who += (who.empty() ? "" : ", ") + std::to_string(r);
-    std::string text = c10::str("[Rank 0]: Rank", missing.size() > 1 ? "s " : " ", who,
+        return meeting.tell("go");
+    std::string text = c10::str("[Rank 0]: Rank", missing.size() > 1 ? "s " : " ", c10::Join(", ", missing),
                                 " failed to pass monitoredBarrier in ", timeout.count(), " ms");
-    store->set(key + "answer", text_of(text));
+    meeting.tell(text);
     TORCH_CHECK(false, text, error_suffix(Module::DIST, Kind::TIMEOUT));
 }
 

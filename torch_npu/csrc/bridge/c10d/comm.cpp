@@ -8,10 +8,10 @@
 
 #include <algorithm>
 #include <functional>
-#include <random>
 #include <thread>
 
 #include "../group_support.h"
+#include "meeting.h"
 #include "recorder.h"
 #include "watchdog.h"
 
@@ -155,132 +155,30 @@ static void enlist(const std::shared_ptr<Communicator> &one)
 }
 
 // ---- making one ----
-// How the ranks of a communicator find each other through the store, before HCCL, which does not know the group's
-// timeout. What an earlier life of the program has left in the store (torchrun starts dead ranks anew with the same
-// store) must not be taken for an answer: each rank draws a word of its own, and what is said to it stands under that
-// word.
-//
-// Rank r puts its word at here/r, waits for rank 0's at ask/(its word), repeats that at heard/(its word), and waits for
-// root/(rank 0's word). Rank 0 asks every word that it finds until all ranks have heard it, then writes the root.
-class Meeting
+static HcclRootInfo meet_for_root(c10d::Store &store, const std::string &key, int rank, int size,
+                                  std::chrono::milliseconds timeout)
 {
-  public:
-    Meeting(c10d::Store &store, std::string key, int rank, int size, std::chrono::milliseconds timeout)
-        : store(store), key(std::move(key)), rank(rank), size(size), timeout(timeout), until(Clock::now() + timeout)
-    {
-        std::random_device chance;
-        word = c10::str(std::hex, chance(), chance(), "-", getpid());
-    }
-
-    // The description of the root: `make` writes it, on rank 0, once everybody is there.
-    HcclRootInfo root(const std::function<void(HcclRootInfo *)> &make)
-    {
-        HcclRootInfo root;
-        if (rank) {
-            answer(&root);
-            return root;
-        }
-        ask_all();
-        try {
-            make(&root);
-            auto *bytes = reinterpret_cast<const char *>(&root);
-            say("root/" + word, "R" + std::string(bytes, sizeof root));
-        } catch (const std::exception &error) { // the others must not wait for what will not come
-            say("root/" + word, c10::str("E", error.what()));
-            throw;
-        }
+    Meeting meeting(store, key, rank, size, timeout);
+    HcclRootInfo root;
+    if (rank) {
+        std::string text = meeting.answer();
+        TORCH_CHECK_WITH(DistBackendError, text.size() == 1 + sizeof root && text[0] == 'R',
+                         "rank 0 could not open the communicator: ", text.substr(std::min<size_t>(1, text.size())));
+        memcpy(&root, text.data() + 1, sizeof root);
         return root;
     }
-
-  private:
-    using Clock = std::chrono::steady_clock;
-    c10d::Store &store;
-    const std::string key;
-    const int rank, size;
-    const std::chrono::milliseconds timeout;
-    const Clock::time_point until;
-    std::string word;
-
-    void say(const std::string &place, const std::string &text)
-    {
-        store.set(key + "/" + place, std::vector<uint8_t>(text.begin(), text.end()));
+    std::vector<int> missing = meeting.gather(true);
+    if (!missing.empty())
+        meeting.give_up(missing, "no answer");
+    try {
+        HCCL(HcclGetRootInfo, &root);
+        meeting.tell("R" + std::string(reinterpret_cast<const char *>(&root), sizeof root));
+    } catch (const std::exception &error) { // the others must not wait for what will not come
+        meeting.tell(c10::str("E", error.what()));
+        throw;
     }
-
-    bool there(const std::string &place)
-    {
-        return store.check({key + "/" + place});
-    }
-
-    std::string read(const std::string &place)
-    {
-        auto text = store.get(key + "/" + place);
-        return {text.begin(), text.end()};
-    }
-
-    std::string await(const std::string &place)
-    {
-        auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
-        try {
-            store.wait({key + "/" + place}, std::max(left, std::chrono::milliseconds(1)));
-        } catch (const std::exception &error) {
-            std::vector<int> missing;
-            for (int r = 1; r < size; r++)
-                if (!there("here/" + std::to_string(r)))
-                    missing.push_back(r);
-            give_up(missing.empty() ? std::vector<int>{0} : missing, error.what());
-        }
-        return read(place);
-    }
-
-    void answer(HcclRootInfo *root)
-    {
-        say("here/" + std::to_string(rank), word);
-        std::string asks = await("ask/" + word);
-        say("heard/" + word, asks);
-        std::string text = await("root/" + asks);
-        TORCH_CHECK_WITH(DistBackendError, text.size() == 1 + sizeof *root && text[0] == 'R',
-                         "rank 0 could not open the communicator: ", text.substr(std::min<size_t>(1, text.size())));
-        memcpy(root, text.data() + 1, sizeof *root);
-    }
-
-    void ask_all()
-    {
-        std::vector<std::string> asked(size);
-        std::vector<int> missing;
-        for (int r = 1; r < size; r++)
-            missing.push_back(r);
-        for (auto pause = std::chrono::microseconds(200); !missing.empty(); pause = std::min(pause * 2, longest)) {
-            std::erase_if(missing, [&](int r) { return heard_by(r, &asked[r]); });
-            if (!missing.empty() && Clock::now() > until)
-                give_up(missing, "no answer");
-            if (!missing.empty())
-                std::this_thread::sleep_for(pause);
-        }
-    }
-
-    bool heard_by(int r, std::string *asked)
-    {
-        std::string place = "here/" + std::to_string(r);
-        if (!there(place))
-            return false;
-        std::string now = read(place);
-        if (now != *asked) {
-            *asked = now;
-            say("ask/" + now, word);
-        }
-        return there("heard/" + now) && read("heard/" + now) == word; // an earlier life's answer was another's
-    }
-
-    [[noreturn]] void give_up(const std::vector<int> &missing, const std::string &why)
-    {
-        TORCH_CHECK_WITH(DistBackendError, false, "[Rank ", rank, "] the first collective of a group waited ",
-                         timeout.count(), " ms for rank ", c10::Join(", ", missing), " to join it: ", why,
-                         error_suffix(Module::DIST, Kind::TIMEOUT));
-        abort(); // not reached
-    }
-
-    static constexpr std::chrono::microseconds longest{20000};
-};
+    return root;
+}
 
 std::shared_ptr<Communicator> Communicator::make(c10d::Store &store, const std::string &key, int device, int rank,
                                                  int size, int world_rank, const GroupOptions &options, bool p2p)
@@ -288,8 +186,7 @@ std::shared_ptr<Communicator> Communicator::make(c10d::Store &store, const std::
     use_device(device);
     std::shared_ptr<Communicator> made(new Communicator(device, rank, size, world_rank));
     HcclComm opened = nullptr;
-    Meeting meeting(store, key, rank, size, options.timeout);
-    HcclRootInfo root = meeting.root([](HcclRootInfo *made) { HCCL(HcclGetRootInfo, made); });
+    HcclRootInfo root = meet_for_root(store, key, rank, size, options.timeout);
     if (hccl().HcclCommInitRootInfoConfig) {
         HcclCommConfig config;
         make_config(&config, options, world_rank, p2p);
@@ -305,6 +202,21 @@ std::shared_ptr<Communicator> Communicator::make(c10d::Store &store, const std::
     return made;
 }
 
+static std::mutex unseen_lock;
+static std::string unseen; // of a communicator that was closed
+
+std::string Communicator::unseen_failure()
+{
+    for (auto &one : all()) {
+        std::string text = one->failure();
+        std::lock_guard<std::mutex> lock(one->state);
+        if (one->hurt && !one->reported)
+            return text;
+    }
+    std::lock_guard<std::mutex> lock(unseen_lock);
+    return unseen;
+}
+
 void Communicator::close(std::chrono::milliseconds patience)
 {
     if (!comm || forked())
@@ -314,10 +226,15 @@ void Communicator::close(std::chrono::milliseconds patience)
             wait_all(patience);
         use_device(device);
         HcclComm handle;
+        failure();
         {
             std::lock_guard<std::mutex> lock(state);
             handle = comm.exchange(nullptr);
             under_way.clear();
+            if (hurt && !reported) {
+                std::lock_guard<std::mutex> keep(unseen_lock);
+                unseen = failed;
+            }
         }
         if (!handle)
             return;
@@ -398,8 +315,10 @@ std::string Communicator::failure()
         int newest = __atomic_load_n(&last_stream, __ATOMIC_RELAXED);
         for (int s : {newest, stream})
             if (s >= 0 && cann.extension && cann.extension->stream_error)
-                if (cann.extension->stream_error(stream_handle(device, s)))
+                if (cann.extension->stream_error(stream_handle(device, s))) {
+                    hurt = true;
                     break;
+                }
         failed = hccl_text(result, "HcclGetCommAsyncError", "Communicator", __FILE__, __LINE__);
     }
     return failed;

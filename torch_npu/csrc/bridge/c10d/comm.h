@@ -33,11 +33,11 @@ class DeviceEvent
     bool done() const;                           // does not wait
     bool wait_host(int ms) const;                // false: not finished within that time
     float elapsed(const DeviceEvent &end) const; // milliseconds; both timed and done
+    const int device;
 
   private:
     aclrtEvent event;
-    int device;
-    bool timed;
+    const bool timed;
 };
 
 struct GroupOptions : BackendOptions {
@@ -58,6 +58,7 @@ struct Operation {
     uint64_t seq = 0, record = 0; // record: id in the flight recorder, 0 none
     c10d::OpType type = c10d::OpType::UNKNOWN;
     bool p2p = false, reported = false;
+    bool captured = false; // in a graph: its events say nothing outside, it runs at each replay
     int64_t numel_in = 0, numel_out = 0;
     int stream = 0;
     std::chrono::milliseconds timeout{};
@@ -67,7 +68,7 @@ struct Operation {
 
     bool done() const
     {
-        return end->done();
+        return captured || end->done();
     }
     std::string text(int rank) const; // "WorkHCCL(SeqNum=1, OpType=ALLREDUCE, …)"
 };
@@ -108,6 +109,8 @@ class Communicator
     void mark_reported();
 
     static std::vector<std::shared_ptr<Communicator>> all(); // alive now
+    // An operation of this process failed and nobody has been told: the text, else "". For the end of the process.
+    static std::string unseen_failure();
 
   private:
     Communicator(int device, int rank, int size, int world_rank) noexcept
@@ -119,6 +122,7 @@ class Communicator
     std::deque<std::shared_ptr<Operation>> under_way;
     std::string failed; // first failure
     bool reported = false, high = false;
+    bool hurt = false; // an operation of this rank failed, not only another rank's
 };
 
 } // namespace npu

@@ -3,6 +3,7 @@
 // exchange.cpp and p2p.cpp.
 #include "group.h"
 
+#include "../graph.h"
 #include "../memory.h"
 #include "p2p.h"
 
@@ -15,7 +16,9 @@ static std::atomic<size_t> next_group{0};
 
 ProcessGroupHCCL::ProcessGroupHCCL(c10::intrusive_ptr<c10d::Store> given_store, int rank, int size,
                                    c10::intrusive_ptr<Options> given_options)
-    : Backend(rank, size), store(std::move(given_store)), options(std::move(given_options)), id(next_group++)
+    : Backend(rank, size), store(std::move(given_store)),
+      options(c10::make_intrusive<Options>(*given_options)), // later changes of the caller's do not matter
+      id(next_group++)
 {
     TORCH_CHECK(rank >= 0 && rank < size, "rank ", rank, " is not in a group of ", size, " ranks.",
                 error_suffix(Module::DIST, Kind::PARAM));
@@ -179,8 +182,9 @@ void ProcessGroupHCCL::launch_on(const std::shared_ptr<Communicator> &comm, cons
 {
     int device = comm->device;
     std::lock_guard<std::mutex> hold(comm->launch);
-    int stream = call.async ? comm->stream : before.stream;
     use_device(device);
+    bool captured = captures_active() && stream_capture(stream_handle(device, before.stream));
+    int stream = call.async && !captured ? comm->stream : before.stream;
 
     auto operation = std::make_shared<Operation>();
     operation->seq = number;
@@ -191,16 +195,18 @@ void ProcessGroupHCCL::launch_on(const std::shared_ptr<Communicator> &comm, cons
     operation->stream = stream;
     operation->timeout = call.timeout;
     operation->began = std::chrono::steady_clock::now();
-    operation->end = std::make_shared<DeviceEvent>(device, timing_on());
-    if (timing_on())
+    operation->captured = captured;
+    operation->end = std::make_shared<DeviceEvent>(device, timing_on() && !captured);
+    if (timing_on() && !captured)
         operation->start = std::make_shared<DeviceEvent>(device, true);
-    recorder_add(operation, group_name(), call.title, inputs, outputs);
+    if (!captured)
+        recorder_add(operation, group_name(), call.title, inputs, outputs);
 
     aclrtStream handle = stream_handle(device, stream);
     operation->gate = before.gate;
-    if (before.gate)
+    if (before.gate && stream != before.stream)
         before.gate->make_wait(stream);
-    if (comm->last && comm->last_stream != stream && !comm->last->done())
+    if (!captured && comm->last && comm->last_stream != stream && !comm->last->done())
         comm->last->make_wait(stream);
     {
         StreamScope scope(device, stream);
@@ -214,9 +220,11 @@ void ProcessGroupHCCL::launch_on(const std::shared_ptr<Communicator> &comm, cons
         keep_until_done(inputs, wrapped);
         keep_until_done(outputs, wrapped);
     }
-    comm->last = operation->end;
-    __atomic_store_n(&comm->last_stream, stream, __ATOMIC_RELAXED); // also read without the lock
-    comm->add(operation);
+    if (!captured) {
+        comm->last = operation->end;
+        __atomic_store_n(&comm->last_stream, stream, __ATOMIC_RELAXED); // also read without the lock
+        comm->add(operation);
+    }
     work.launched(comm, std::move(operation));
     work.end_profile();
 }
@@ -287,11 +295,13 @@ void ProcessGroupHCCL::startCoalescing()
     TORCH_CHECK(!coalescing, "startCoalescing was called twice.", error_suffix(Module::DIST, Kind::INTERNAL));
     coalescing = true;
     coalesced.clear();
+    group_start();
 }
 
 ProcessGroupHCCL::WorkPtr ProcessGroupHCCL::endCoalescing()
 {
     coalescing = false;
+    group_end();
     if (coalesced.empty())
         return nullptr;
     auto works = std::move(coalesced);
@@ -359,6 +369,9 @@ void ProcessGroupHCCL::reopen()
     by_device.clear();
     peers.clear();
     coalesced.clear();
+    to_self[0].clear();
+    to_self[1].clear();
+    groups = 0;
     coalescing = closed = false;
     generation++;
     made = 0;

@@ -3,7 +3,8 @@
 //
 // A group opens a communicator for a device at the first operation with a tensor of that device (or at once, when it is
 // bound to a device). A synchronous operation goes to the caller's stream; an asynchronous one goes to the
-// communicator's stream, after what the caller's stream holds. Messages between two ranks go over a communicator of
+// communicator's stream, after what the caller's stream holds. In a graph that is captured everything stays on the
+// caller's stream: it runs at each replay, where the graph has it. Messages between two ranks go over a communicator of
 // their own for each direction, so that two ranks may send to each other at the same time and no third rank has to take
 // part. Lock: `lock` for the tables; launching takes the communicator's.
 #pragma once
@@ -91,6 +92,9 @@ class ProcessGroupHCCL : public c10d::Backend
     WorkPtr send(Tensors &tensors, int peer, int tag) override;
     WorkPtr recv(Tensors &tensors, int peer, int tag) override;
     WorkPtr recvAnysource(Tensors &tensors, int tag) override;
+    // Between the two a rank may send to itself; the coalesced forms call them.
+    void group_start();
+    void group_end();
 
     void setSequenceNumberForGroup() override
     {
@@ -142,6 +146,7 @@ class ProcessGroupHCCL : public c10d::Backend
     std::shared_ptr<Communicator> communicator(int device);
     std::shared_ptr<Peer> peer(int rank, int device);
     WorkPtr message(bool sends, at::Tensor &tensor, int peer_rank);
+    WorkPtr message_to_self(const Call &call, bool sends, at::Tensor &tensor);
     int check_tensors(const Tensors &inputs, const Tensors &outputs, const char *what); // returns the device
     std::chrono::milliseconds timeout_of(std::chrono::milliseconds given) const;
     GroupName group_name() const;
@@ -158,6 +163,8 @@ class ProcessGroupHCCL : public c10d::Backend
     int made = 0, generation = 0; // communicators so far, times it was reopened
     bool coalescing = false, closed = false;
     std::vector<WorkPtr> coalesced;
+    int groups = 0;                                                             // started and not ended
+    std::deque<std::pair<at::Tensor, c10::intrusive_ptr<HcclWork>>> to_self[2]; // received, sent: not yet matched
 };
 
 // Whether the caller will wait for the work itself; options that do not say so yet (older PyTorch) mean yes.

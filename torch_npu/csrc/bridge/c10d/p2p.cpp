@@ -94,10 +94,12 @@ WorkPtr ProcessGroupHCCL::message(bool sends, at::Tensor &tensor, int peer_rank)
 {
     const char *what = sends ? "send" : "recv";
     int device = check_tensors({tensor}, {}, what);
-    TORCH_CHECK(peer_rank >= 0 && peer_rank < size_ && peer_rank != rank_, what, ": rank ", peer_rank,
-                " is not another rank of this group of ", size_, " ranks.", error_suffix(Module::DIST, Kind::PARAM));
+    TORCH_CHECK(peer_rank >= 0 && peer_rank < size_, what, ": rank ", peer_rank, " is not a rank of this group of ",
+                size_, " ranks.", error_suffix(Module::DIST, Kind::PARAM));
     Call call{sends ? OpType::SEND : OpType::RECV, sends ? "hccl:send" : "hccl:recv", true,
               timeout_of(c10d::kUnsetTimeout)};
+    if (peer_rank == rank_)
+        return message_to_self(call, sends, tensor);
     Tensors inputs = sends ? Tensors{tensor} : Tensors{}, outputs = sends ? Tensors{} : Tensors{tensor};
     auto work = new_work(call, outputs);
     Launch launch = [sends, tensor, peer_rank, me = rank_](const Ready &r) {
@@ -128,6 +130,52 @@ WorkPtr ProcessGroupHCCL::message(bool sends, at::Tensor &tensor, int peer_rank)
     if (coalescing)
         coalesced.push_back(work);
     return work;
+}
+
+// A send and a receive of the same rank meet in a group of calls; neither can be done without the other.
+WorkPtr ProcessGroupHCCL::message_to_self(const Call &call, bool sends, at::Tensor &tensor)
+{
+    TORCH_CHECK(groups > 0, sends ? "send" : "recv", ": rank ", rank_,
+                " is this rank itself, which works only in batch_isend_irecv, with both sides in the batch.",
+                error_suffix(Module::DIST, Kind::PARAM));
+    auto work = new_work(call, sends ? Tensors{} : Tensors{tensor});
+    to_self[sends].emplace_back(tensor, work);
+    if (coalescing)
+        coalesced.push_back(work);
+    return work;
+}
+
+void ProcessGroupHCCL::group_start()
+{
+    groups++;
+}
+
+void ProcessGroupHCCL::group_end()
+{
+    TORCH_CHECK(groups > 0, "A group of calls ends that was not started.", error_suffix(Module::DIST, Kind::INTERNAL));
+    if (--groups > 0)
+        return;
+    auto received = std::move(to_self[0]), sent = std::move(to_self[1]);
+    to_self[0].clear();
+    to_self[1].clear();
+    TORCH_CHECK(received.size() == sent.size(), "rank ", rank_, " sends ", sent.size(),
+                " messages to itself and receives ", received.size(), " in one batch.",
+                error_suffix(Module::DIST, Kind::PARAM));
+    at::NoGradGuard no_grad;
+    for (size_t i = 0; i < sent.size(); i++) {
+        auto &[to, to_work] = received[i];
+        auto &[from, from_work] = sent[i];
+        TORCH_CHECK(to.numel() == from.numel() && to.scalar_type() == from.scalar_type(), "rank ", rank_,
+                    " sends itself ", from.numel(), " x ", from.scalar_type(), " and receives ", to.numel(), " x ",
+                    to.scalar_type(), ".", error_suffix(Module::DIST, Kind::PARAM));
+        auto operation = std::make_shared<Operation>(); // on the caller's stream; no communicator has a part in it
+        operation->stream = current_stream_index(to.device().index());
+        operation->end = std::make_shared<DeviceEvent>(to.device().index(), false);
+        to.copy_(from.reshape(to.sizes()));
+        operation->end->record(operation->stream);
+        to_work->launched(nullptr, operation);
+        from_work->launched(nullptr, operation);
+    }
 }
 
 static at::Tensor &the_tensor(std::vector<at::Tensor> &tensors, const char *what)

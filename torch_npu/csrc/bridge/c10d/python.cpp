@@ -165,6 +165,8 @@ void bind_group(py::module_ &module)
         .def(
             "perform_nocolor_split", [](ProcessGroupHCCL &, const py::object &) {}, py::arg("device"))
         .def("_reopen", &ProcessGroupHCCL::reopen, NoGil())
+        .def("_group_start", &ProcessGroupHCCL::group_start, NoGil())
+        .def("_group_end", &ProcessGroupHCCL::group_end, NoGil())
         .def("_wait_for_pending_works", &ProcessGroupHCCL::wait_pending, NoGil())
         .def(
             "_is_failed", [](ProcessGroupHCCL &self) { return self.getError() != c10d::ErrorType::SUCCESS; }, NoGil());
@@ -195,6 +197,7 @@ void bind_functions(py::module_ &module)
             return py::bytes(text);
         },
         py::arg("includeCollectives") = true, py::arg("onlyActive") = false);
+    module.def("_unseen_failure", &npu::Communicator::unseen_failure, NoGil());
     module.def("_reset_hccl_trace", &npu::recorder_reset);
     module.def("_is_support_hccl_comm_name", [] { return npu::hccl().HcclGetCommName != nullptr; });
     // The interface declares more functions than any one CANN has: the names that this one lacks.

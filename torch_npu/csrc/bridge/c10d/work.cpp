@@ -2,6 +2,7 @@
 // c10d's Work of an HCCL operation (work.h).
 #include "work.h"
 
+#include "../graph.h"
 #include "../variables.h"
 
 namespace npu
@@ -65,23 +66,30 @@ void HcclWork::wait_launch(milliseconds timeout)
         std::rethrow_exception(error);
 }
 
+bool HcclWork::broken() const
+{
+    return comm && !comm->failure().empty();
+}
+
 bool HcclWork::isCompleted()
 {
     if (!ready.load(std::memory_order_acquire))
         return false;
-    return error || operation->done() || !comm->failure().empty();
+    return error || operation->done() || broken();
 }
 
 bool HcclWork::isSuccess() const
 {
-    return ready && !error && comm->failure().empty();
+    return ready && !error && !broken();
 }
 
 void HcclWork::synchronize()
 {
     wait_launch(kNoTimeout);
-    int stream = current_stream_index(comm->device);
-    if (stream != operation->stream && !operation->done())
+    int stream = current_stream_index(operation->end->device);
+    if (stream == operation->stream)
+        return;
+    if (operation->captured ? captures_active() > 0 : !operation->done())
         operation->end->make_wait(stream);
 }
 
@@ -89,13 +97,13 @@ void HcclWork::wait_host(milliseconds timeout)
 {
     auto until = Clock::now() + timeout;
     while (!operation->end->wait_host(50)) {
-        if (!comm->failure().empty()) {
+        if (broken()) {
             operation->end->wait_host(2000); // its task is about to give up
             break;
         }
         if (interrupt_check)
             interrupt_check();
-        if (timeout != kNoTimeout && Clock::now() > until) {
+        if (comm && timeout != kNoTimeout && Clock::now() > until) {
             std::string text = c10::str("[Rank ", comm->world_rank, "] ", operation->text(comm->rank),
                                         " timed out in blocking wait after ", timeout.count(), " ms.",
                                         error_suffix(Module::DIST, Kind::TIMEOUT));
@@ -104,16 +112,20 @@ void HcclWork::wait_host(milliseconds timeout)
             throw c10::DistBackendError({__func__, __FILE__, static_cast<uint32_t>(__LINE__)}, text);
         }
     }
-    if (!comm->failure().empty() && cann.extension && cann.extension->stream_error)
+    if (broken() && cann.extension && cann.extension->stream_error)
         cann.extension->stream_error(stream_handle(comm->device, operation->stream)); // told here, not again
-    comm->check();
+    if (comm)
+        comm->check();
 }
 
 bool HcclWork::wait(milliseconds timeout)
 {
     wait_launch(timeout);
-    comm->check();
+    if (comm)
+        comm->check();
     synchronize();
+    if (operation->captured)
+        return true; // there is nothing to wait for yet
     if (timeout != kNoTimeout)
         wait_host(timeout);
     else if (blocking)
@@ -124,6 +136,8 @@ bool HcclWork::wait(milliseconds timeout)
 void HcclWork::abort()
 {
     wait_launch(kNoTimeout);
+    if (!comm)
+        return;
     comm->abort(
         c10::str(operation->text(comm->rank), " was aborted by its owner.", error_suffix(Module::DIST, Kind::UNAVAIL)));
 }
@@ -139,10 +153,10 @@ c10::intrusive_ptr<c10::ivalue::Future> HcclWork::getFuture()
     wait_launch(kNoTimeout);
     std::lock_guard<std::mutex> hold(lock);
     if (!future) {
-        c10::Device device(device_type, (c10::DeviceIndex)comm->device);
+        c10::Device device(device_type, (c10::DeviceIndex)operation->end->device);
         future = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()),
                                                           std::vector<c10::Device>{device});
-        StreamScope scope(comm->device, operation->stream);
+        StreamScope scope(operation->end->device, operation->stream);
         future->markCompleted(c10::IValue(outputs));
     }
     return future;

@@ -38,12 +38,14 @@ class HcclWork : public c10d::Work
     uint64_t getSequencenumber() const override;
 
     // The operation is on its stream (or never will be: error). Until then wait() waits: a first message to a peer is
-    // launched by another thread once both are connected.
+    // launched by another thread once both are connected. A message of a rank to itself is on no communicator
+    // (nullptr).
     void launched(std::shared_ptr<Communicator> on, std::shared_ptr<Operation> what);
     void not_launched(std::exception_ptr error);
     void end_profile(); // of the record that the profiler was given
 
   private:
+    bool broken() const; // its communicator failed
     void wait_launch(std::chrono::milliseconds timeout);
     void wait_host(std::chrono::milliseconds timeout);
     std::shared_ptr<Communicator> comm;
