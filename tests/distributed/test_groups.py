@@ -165,7 +165,7 @@ def groups(rank, world):
     ]:
         bad.hccl_config = wrong
         with pytest.raises(RuntimeError, match=text):
-            dist.new_group([0, 1], pg_options=bad)
+            dist.new_group(pg_options=bad)
     options.hccl_config = {}  # the group keeps what it was made with
     assert hccl_of(group).options.hccl_config["hccl_buffer_size"] == 50
     subgroup, _ = dist.new_subgroups(group_size=1)
