@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/dtype.h"
+#include "base/number.h"
 #include "dump.h"
 
 static int failed(const char *path)
@@ -151,36 +152,6 @@ int dump_file_write(const char *path, const struct dump_op *op)
 }
 
 /* ---- statistics ---- */
-static double number_at(const void *data, aclDataType dtype, size_t i)
-{
-    switch ((int)dtype) {
-    case ACL_FLOAT:
-        return (double)((const float *)data)[i];
-    case ACL_DOUBLE:
-        return ((const double *)data)[i];
-    case ACL_FLOAT16:
-        return (double)f16_to_float(((const uint16_t *)data)[i]);
-    case ACL_BF16:
-        return (double)bf16_to_float(((const uint16_t *)data)[i]);
-    case ACL_INT8:
-        return ((const int8_t *)data)[i];
-    case ACL_INT16:
-        return ((const int16_t *)data)[i];
-    case ACL_INT32:
-        return ((const int32_t *)data)[i];
-    case ACL_INT64:
-        return (double)((const int64_t *)data)[i];
-    case ACL_UINT16:
-        return ((const uint16_t *)data)[i];
-    case ACL_UINT32:
-        return ((const uint32_t *)data)[i];
-    case ACL_UINT64:
-        return (double)((const uint64_t *)data)[i];
-    default: /* bool, uint8 */
-        return ((const uint8_t *)data)[i];
-    }
-}
-
 static bool has_numbers(aclDataType dtype)
 {
     return dtype_is_float(dtype) || dtype_is_int(dtype) || dtype == ACL_BOOL;

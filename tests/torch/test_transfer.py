@@ -145,19 +145,26 @@ assert loss.item() < 0.2 and (net(x.cuda()).argmax(1).cpu() == y).float().mean()
 """)
 
 
-def test_data_parallel_runs_on_one_npu(check):
+def test_streams(check):
     check("""
-import warnings
+stream = torch.cuda.Stream(); before = torch.cuda.current_stream()
+with torch.cuda.stream(stream):
+    assert torch.cuda.current_stream() == stream; y = torch.ones(3).cuda() * 2
+before.wait_stream(stream); assert y.sum().item() == 6 and isinstance(stream, torch.Stream)
+event = torch.cuda.Event(enable_timing=True); event.record(); torch.cuda.default_stream().synchronize(); assert event.query()
+""")
+
+
+def test_data_parallel_runs_on_all_npus(check):
+    check("""
 x, y = torch.ones(4, 2), torch.zeros(4, 1)
 net = torch.nn.Linear(2, 1).cuda()
-with warnings.catch_warnings(record=True) as seen:
-    warnings.simplefilter("always")
-    parallel = torch.nn.DataParallel(net)
-assert torch.npu.device_count() == 1 or "DistributedDataParallel" in str(seen[0].message)
+parallel = torch.nn.DataParallel(net)
+assert parallel.device_ids == list(range(torch.cuda.device_count()))
 out = parallel(x); assert out.is_npu and out.tolist() == net(x.cuda()).tolist() and parallel.module is net
 torch.nn.functional.mse_loss(out, y.cuda()).backward(); assert net.weight.grad.is_npu
 assert list(parallel.state_dict()) == ["module.weight", "module.bias"]
-assert torch.nn.DataParallel(torch.nn.Linear(2, 1), device_ids=[0])(x).is_npu
+assert torch.nn.DataParallel(torch.nn.Linear(2, 1).cuda(), device_ids=[torch.device("cuda:0")])(x).is_npu
 assert isinstance(parallel, torch.nn.DataParallel) and isinstance(parallel, torch.nn.Module)
 """)
 

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What transfer_to_npu cannot carry over whole: DataParallel over several devices, and CUDA kernels compiled at run time."""
+"""What transfer_to_npu cannot carry over: CUDA kernels compiled at run time; and when its advice is for nobody."""
 
 import functools
-import warnings
 from typing import Any, NoReturn
 
-import torch
 from torch.utils import cpp_extension
 from torch_npu import _variables
 
@@ -13,41 +11,6 @@ from torch_npu import _variables
 def quiet() -> bool:
     """Whether advice is for nobody: not the first rank, or warnings are switched off."""
     return _variables.text("RANK") not in ("", "0") or _variables.quiet()
-
-
-def _npu(where: Any) -> torch.device:
-    index = where if isinstance(where, int) else torch.device(where).index
-    return torch.device("npu", torch.npu.current_device() if index is None else index)
-
-
-def data_parallel() -> None:
-    """Lets torch.nn.DataParallel run on one NPU; splitting over several is left to DistributedDataParallel."""
-    parallel = torch.nn.DataParallel
-
-    @functools.wraps(parallel.__init__)
-    def init(
-        self: torch.nn.Module, module: torch.nn.Module, device_ids: Any = None, output_device: Any = None, dim: int = 0
-    ) -> None:
-        torch.nn.Module.__init__(self)
-        chosen = _npu(device_ids[0]) if device_ids else _npu(torch.npu.current_device())
-        wanted = len(device_ids) if device_ids else torch.npu.device_count()
-        if wanted > 1 and not quiet():
-            warnings.warn(
-                f"DataParallel uses {chosen} alone; for several NPUs use DistributedDataParallel with hccl (transfer_to_npu)",
-                stacklevel=2,
-            )
-        self.module, self.dim, self.src_device_obj = module.to(chosen), dim, chosen
-        self.device_ids, self.output_device = [chosen.index], chosen.index
-
-    @functools.wraps(parallel.forward)
-    def forward(self: Any, *inputs: Any, **kwargs: Any) -> Any:
-        def move(value: Any) -> Any:
-            return value.to(self.src_device_obj) if isinstance(value, torch.Tensor) else value
-
-        inputs, kwargs = torch.utils._pytree.tree_map(move, (inputs, kwargs))
-        return self.module(*inputs, **kwargs)
-
-    parallel.__init__, parallel.forward = init, forward
 
 
 def _refuse(what: str) -> NoReturn:

@@ -11,6 +11,7 @@ raises when it is called and names what to use instead.
 
 import functools
 import re
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -207,10 +208,10 @@ def _transfer() -> None:
     _mixed_precision()
     _saving()
     _process_groups()
-    _cuda_only.data_parallel()
     _cuda_only.extensions()
     _cuda_names.explain_missing_packages()
-    torch._utils._get_available_device_type = lambda: "npu" if torch.npu.is_available() else None
+    for module in (torch._utils, sys.modules["torch.nn.parallel.data_parallel"]):
+        module._get_available_device_type = lambda: "npu" if torch.npu.is_available() else None
     if _cuda_only.quiet():
         return
     warnings.warn(

@@ -315,9 +315,12 @@ class ExternalEvent:
         return f"<torch_npu.npu.ExternalEvent {self.npu_event:#x}>"
 
 
+_new_stream = Stream.__base__.__new__  # torch.Stream's, also where transfer_to_npu puts something else under that name
+
+
 def _wrap(data: tuple[int, int, int]) -> Stream:
     stream_id, device_index, device_type = data  # the bridge's own: nothing to check
-    return torch.Stream.__new__(Stream, stream_id=stream_id, device_index=device_index, device_type=device_type)
+    return _new_stream(Stream, stream_id=stream_id, device_index=device_index, device_type=device_type)
 
 
 def current_stream(device: Any = None) -> Stream:

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "aclnnop/aclnn_inplace_copy.h"
+#include "base/number.h"
 
 struct block {
     struct block *next;
@@ -278,44 +279,11 @@ bool op_same_shape(const struct operand *a, const struct operand *b)
 
 /* ---- contents ---- */
 
-static double number_at(const void *bytes, aclDataType dtype, int64_t i)
-{
-    switch ((int)dtype) {
-    case ACL_FLOAT:
-        return (double)((const float *)bytes)[i];
-    case ACL_DOUBLE:
-        return ((const double *)bytes)[i];
-    case ACL_FLOAT16:
-        return (double)f16_to_float(((const uint16_t *)bytes)[i]);
-    case ACL_BF16:
-        return (double)bf16_to_float(((const uint16_t *)bytes)[i]);
-    case ACL_INT8:
-        return ((const int8_t *)bytes)[i];
-    case ACL_INT16:
-        return ((const int16_t *)bytes)[i];
-    case ACL_INT32:
-        return ((const int32_t *)bytes)[i];
-    case ACL_INT64:
-        return (double)((const int64_t *)bytes)[i];
-    case ACL_UINT8:
-    case ACL_BOOL:
-        return ((const uint8_t *)bytes)[i];
-    case ACL_UINT16:
-        return ((const uint16_t *)bytes)[i];
-    case ACL_UINT32:
-        return ((const uint32_t *)bytes)[i];
-    case ACL_UINT64:
-        return (double)((const uint64_t *)bytes)[i];
-    default:
-        return 0;
-    }
-}
-
 static int64_t whole_at(const void *bytes, aclDataType dtype, int64_t i)
 {
     if (dtype == ACL_INT64 || dtype == ACL_UINT64)
         return ((const int64_t *)bytes)[i];
-    double d = number_at(bytes, dtype, i);
+    double d = number_at(bytes, dtype, (size_t)i);
     return d >= 0x1p63 ? INT64_MAX : d >= -0x1p63 ? (int64_t)d : INT64_MIN;
 }
 
@@ -369,7 +337,7 @@ const double *op_numbers(struct op *op, int i, size_t *n)
     if (!list)
         return NULL;
     for (int64_t j = 0; j < count; j++)
-        list[j] = number_at(bytes, t->dtype, j);
+        list[j] = number_at(bytes, t->dtype, (size_t)j);
     *n = (size_t)count;
     return list;
 }
