@@ -123,13 +123,14 @@ static void point_taps(const struct axis_rule *r, int64_t o, struct taps *t)
 
 static void find_taps(const struct axis_rule *r, int64_t o, struct taps *t)
 {
+    bool kept = r->in == r->out && (r->mode == UPSAMPLE_LINEAR || r->mode >= UPSAMPLE_LINEAR_AA); /* whatever the scale */
     t->count = 0;
-    if (r->mode >= UPSAMPLE_LINEAR_AA)
+    if (kept)
+        add_tap(r, t, o, 1);
+    else if (r->mode >= UPSAMPLE_LINEAR_AA)
         smooth_taps(r, o, t);
     else if (r->mode <= UPSAMPLE_EXACT)
         add_tap(r, t, nearest(r, o), 1);
-    else if (r->mode == UPSAMPLE_LINEAR && r->in == r->out)
-        add_tap(r, t, o, 1);
     else
         point_taps(r, o, t);
 }

@@ -61,6 +61,15 @@ def test_antialiasing(mode: str) -> None:
         for dtype in (torch.float32, torch.float64):
             both(torch.randn(2, 3, 11, 13).to(dtype), size=size, mode=mode, align_corners=align, antialias=True)
         both(torch.randint(0, 256, (2, 3, 11, 13), dtype=torch.uint8), size=size, mode=mode, antialias=True)
+    both(torch.randn(2, 3, 11, 13), scale_factor=(0.4, 1.6), mode=mode, antialias=True)
+    x = torch.randn(
+        2, 3, 11, 13
+    )  # 1.05 keeps 11 rows: nothing is filtered there, backward neither (PyTorch's CPU does, backward)
+    options = {"scale_factor": (1.05, 0.77), "mode": mode, "antialias": True}
+    mine = x.npu().requires_grad_()
+    same(F.interpolate(mine, **options), F.interpolate(x, **options))
+    F.interpolate(mine, **options).sum().backward()
+    same(mine.grad.sum(), torch.tensor(2.0 * 3 * 11 * 10), "every output's taps add up to 1")
 
 
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "bilinear", "bicubic"])

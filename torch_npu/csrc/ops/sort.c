@@ -69,6 +69,8 @@ static int run_topk(struct call *c, const struct aten_row *row)
     int32_t wrapped;
     if (!ordered(self, false) || k < 0 || k > length_of(self, dim, &wrapped))
         return CALL_FALLBACK;
+    if (self->rank == 0)
+        k = 1; /* also for 0: PyTorch answers with the number itself */
     int32_t rank = shape_of(self, wrapped, k, size);
     struct npu_tensor *values = result(c, 0, self->dtype, rank, size), *indices = result(c, 1, ACL_INT64, rank, size);
     return launch(c, row->aclnn,
