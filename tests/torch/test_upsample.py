@@ -67,9 +67,9 @@ def test_antialiasing(mode: str) -> None:
     )  # 1.05 keeps 11 rows: nothing is filtered there, backward neither (PyTorch's CPU does, backward)
     options = {"scale_factor": (1.05, 0.77), "mode": mode, "antialias": True}
     mine = x.npu().requires_grad_()
-    same(F.interpolate(mine, **options), F.interpolate(x, **options))
+    same(F.interpolate(mine, **options), F.interpolate(x, **options), (options,))
     F.interpolate(mine, **options).sum().backward()
-    same(mine.grad.sum(), torch.tensor(2.0 * 3 * 11 * 10), "every output's taps add up to 1")
+    same(mine.grad.sum(), torch.tensor(2.0 * 3 * 11 * 10), ("every output's taps add up to 1",))
 
 
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "bilinear", "bicubic"])
