@@ -74,15 +74,19 @@ def test_compatible_implementations():
     assert npu.are_compatible_impl_enabled() is False
 
 
-def test_dump_is_refused_and_says_so(tmp_path):
-    with pytest.raises(RuntimeError, match="does not dump"):
-        npu.init_dump()
-    with pytest.raises(AssertionError, match="path does not exists"):
-        npu.set_dump(str(tmp_path / "none.json"))
-    (tmp_path / "dump.json").write_text("{}")
-    for function in (lambda: npu.set_dump(str(tmp_path / "dump.json")), npu.finalize_dump):
-        with pytest.raises(RuntimeError, match="does not dump"):
-            function()
+def test_dumps_are_started_in_order(tmp_path):
+    """What they write: tests/om/test_dump.py."""
+    with pytest.raises(RuntimeError, match="call aclmdlInitDump first"):
+        npu.finalize_dump()
+    npu.init_dump()
+    try:
+        with pytest.raises(AssertionError, match="path does not exists"):
+            npu.set_dump(str(tmp_path / "none.json"))
+        (tmp_path / "dump.json").write_text("{}")
+        with pytest.raises(RuntimeError, match="dump_path is missing"):
+            npu.set_dump(str(tmp_path / "dump.json"))
+    finally:
+        npu.finalize_dump()
     assert torch.ones(2, device="npu").sum().item() == 2
 
 

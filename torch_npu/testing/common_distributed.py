@@ -92,7 +92,7 @@ def _dynamo_dist_per_rank_init(rank: int, world_size: int, init_pg_: bool = True
         torch._dynamo.utils.counters.clear()
 
     torch.npu.set_device(rank)
-    os.environ.update(MASTER_ADDR="localhost", MASTER_PORT="6789")
+    os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"] = "localhost", "6789"
     if init_pg_:
         dist.init_process_group(backend="hccl", rank=rank, world_size=world_size)
     forget()
