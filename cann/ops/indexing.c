@@ -162,7 +162,7 @@ int scatter_run(enum scatter_op op, const struct view *out, const struct view *i
     s.param.limit = site->limit;
     s.param.error = &error;
     s.steps = view_count(&s.index_seq);
-    s.far = site->limit * site->dim_step * s.size > CACHED;
+    s.far = (double)site->limit * (double)site->dim_step * (double)s.size > CACHED; /* limits may be absurd */
     walk_order((struct view *[]){&s.out, &s.index, &s.src}, 3);
     if (s.index_seq.rank && !scale)
         view_coalesce((struct view *[]){&s.index_seq, &s.src_seq}, 2);
