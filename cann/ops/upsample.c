@@ -123,7 +123,8 @@ static void point_taps(const struct axis_rule *r, int64_t o, struct taps *t)
 
 static void find_taps(const struct axis_rule *r, int64_t o, struct taps *t)
 {
-    bool kept = r->in == r->out && (r->mode == UPSAMPLE_LINEAR || r->mode >= UPSAMPLE_LINEAR_AA); /* whatever the scale */
+    bool kept =
+        r->in == r->out && (r->mode == UPSAMPLE_LINEAR || r->mode >= UPSAMPLE_LINEAR_AA); /* whatever the scale */
     t->count = 0;
     if (kept)
         add_tap(r, t, o, 1);
